@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../src/api/error.js';
 import { faultsOf, firstFault } from '../src/model/change-password-form.js';
 import { describeChangePasswordFailure } from '../src/model/failure-text.js';
-import { strings } from '../src/strings.js';
+import { strings } from '../src/strings/index.js';
 
 const OLD = 'correct horse battery staple';
 const FRESH = 'seven swans in a paper boat';

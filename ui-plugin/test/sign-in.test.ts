@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, type Failure } from '../src/api/error.js';
 import { describeKerberosFailure, describeSignInFailure, isQuietKerberosFailure } from '../src/model/failure-text.js';
 import { USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingField, sourceOf, type SignInForm } from '../src/model/sign-in-form.js';
-import { strings } from '../src/strings.js';
+import { strings } from '../src/strings/index.js';
 
 const FILLED: SignInForm = { account: 'local', vcenter: '', username: 'anna', password: 'secret' };
 const words = strings.signIn;

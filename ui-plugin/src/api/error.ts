@@ -1,4 +1,4 @@
-// The one error that the api client throws, and the questions the rest of the page asks about it. No texts for people: see strings.ts.
+// The one error that the api client throws, and the questions the rest of the page asks about it. No texts for people: see src/strings.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { Problem } from './types.js';
 

@@ -1,7 +1,7 @@
 // What a failed call means to a person: detail, remedy, request id. Titles belong to the view that made the call, unless they tell the outcome.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError } from '../api/error.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import type { ChangePasswordField } from './change-password-form.js';
 import { directoryOf, type Account } from './sign-in-form.js';
 

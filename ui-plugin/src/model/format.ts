@@ -1,7 +1,7 @@
 // Values of the list as they are shown: pure functions, no markup.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { Cluster, ClusterState, HxCluster, Placement, Replicas } from '../api/types.js';
-import { locale, strings } from '../strings.js';
+import { locale, strings } from '../strings/index.js';
 
 /** How a state or a number is to be taken; decides colour and icon. */
 export type Tone = 'good' | 'warning' | 'bad' | 'busy' | 'neutral';
@@ -102,22 +102,17 @@ export function relativeTime(iso: string | null, nowMs: number): string {
   return format.format(-Math.trunc(ageS / seconds), unit);
 }
 
-/** Date and time in the reader's zone, the zone named: "2026-03-02 10:30:00 GMT+1". Empty for what is no time. */
+/** Date and time as the reader writes them, in the reader's zone, the zone named: "2 Mar 2026, 10:30:00 GMT+1". Empty for what is no time. */
 export function absoluteTime(iso: string | null, timeZone?: string): string {
   const ms = iso === null ? NaN : Date.parse(iso);
   if (!Number.isFinite(ms)) return '';
-  const options: Intl.DateTimeFormatOptions = {
-    year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23', timeZoneName: 'short',
-    ...(timeZone === undefined ? {} : { timeZone }),
-  };
-  const parts = new Map(new Intl.DateTimeFormat(locale, options).formatToParts(ms).map((part) => [part.type, part.value]));
-  const at = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
-  return `${at('year')}-${at('month')}-${at('day')} ${at('hour')}:${at('minute')}:${at('second')} ${at('timeZoneName')}`;
+  const options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'long', ...(timeZone === undefined ? {} : { timeZone }) };
+  return new Intl.DateTimeFormat(locale, options).format(ms);
 }
 
-/** "14:03:22" in the reader's zone. */
+/** The time of day with seconds, as the reader writes it. */
 export function clockTime(date: Date): string {
-  return new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' }).format(date);
+  return new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }).format(date);
 }
 
 /** "host:port" of an address, for a short label. */

@@ -5,13 +5,12 @@ import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { textsBelowName, type Cluster, type ClusterState, type Replicas, type Sort, type SortKey } from '../api/types.js';
 import { absoluteTime, describePlacement, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { tableStyles } from '../styles/table.js';
 import { externalIcon, sortIcon, toneIcon } from './icons.js';
 import './state-badge.js';
 
-const text = strings.table;
 
 @customElement('kaas-cluster-table')
 export class ClusterTable extends LitElement {
@@ -25,8 +24,8 @@ export class ClusterTable extends LitElement {
     return html`<table role="table">
       <caption class="sr-only">${strings.list.tableLabel}</caption>
       <thead role="rowgroup"><tr role="row">
-        ${this.sortableHead('name', text.name)} ${this.sortableHead('state', text.state)} ${this.sortableHead('kubernetes_version', text.version)}
-        ${this.head(text.controlPlane)} ${this.head(text.workers)} ${this.head(text.placement)} ${this.head(text.access)} ${this.head(text.observed)}
+        ${this.sortableHead('name', strings.table.name)} ${this.sortableHead('state', strings.table.state)} ${this.sortableHead('kubernetes_version', strings.table.version)}
+        ${this.head(strings.table.controlPlane)} ${this.head(strings.table.workers)} ${this.head(strings.table.placement)} ${this.head(strings.table.access)} ${this.head(strings.table.observed)}
       </tr></thead>
       <tbody role="rowgroup">${repeat(this.clusters, (cluster) => cluster.id, (cluster) => this.row(cluster))}</tbody>
     </table>`;
@@ -53,14 +52,14 @@ export class ClusterTable extends LitElement {
         <bdi>${cluster.name}</bdi>
         ${textsBelowName.map((text) => (cluster[text] ? html`<bdi class="soft sub">${cluster[text]}</bdi>` : nothing))}
       </th>
-      ${this.cell('state', text.state, html`<kaas-state-badge .state=${cluster.state}></kaas-state-badge>
+      ${this.cell('state', strings.table.state, html`<kaas-state-badge .state=${cluster.state}></kaas-state-badge>
         ${cluster.state_reason ? html`<bdi class="soft sub reason">${cluster.state_reason}</bdi>` : nothing}`)}
-      ${this.cell('version', text.version, html`<span>${cluster.kubernetes_version}</span>`)}
-      ${this.cell('control-plane', text.controlPlane, this.replicas(cluster.control_plane, cluster.state))}
-      ${this.cell('workers', text.workers, this.replicas(cluster.workers, cluster.state))}
-      ${this.cell('placement', text.placement, this.placement(cluster))}
-      ${this.cell('access', text.access, this.links(cluster))}
-      ${this.cell('observed', text.observed, this.observed(cluster.observed_at))}
+      ${this.cell('version', strings.table.version, html`<span>${cluster.kubernetes_version}</span>`)}
+      ${this.cell('control-plane', strings.table.controlPlane, this.replicas(cluster.control_plane, cluster.state))}
+      ${this.cell('workers', strings.table.workers, this.replicas(cluster.workers, cluster.state))}
+      ${this.cell('placement', strings.table.placement, this.placement(cluster))}
+      ${this.cell('access', strings.table.access, this.links(cluster))}
+      ${this.cell('observed', strings.table.observed, this.observed(cluster.observed_at))}
     </tr>`;
   }
 
@@ -76,7 +75,7 @@ export class ClusterTable extends LitElement {
 
   private placement(cluster: Cluster) {
     const { title, lines, hidden, declared } = describePlacement(cluster.placement);
-    const tag = declared && lines.length > 0 ? html`<span class="tag" title=${text.declaredHint}>${text.declared}</span>` : nothing;
+    const tag = declared && lines.length > 0 ? html`<span class="tag" title=${strings.table.declaredHint}>${strings.table.declared}</span>` : nothing;
     return html`<span class="line"><bdi>${title}</bdi>${tag}</span>
       ${lines.map((line) => html`<bdi class="soft sub">${line}</bdi>`)}
       ${hidden ? html`<span class="soft sub">${hidden}</span>` : nothing}`;
@@ -85,15 +84,15 @@ export class ClusterTable extends LitElement {
   private links(cluster: Cluster) {
     const dashboard = safeHttpsUrl(cluster.dashboard_url);
     const api = safeHttpsUrl(cluster.api_endpoint);
-    if (!dashboard && !api) return html`<span class="soft">${text.none}</span>`;
+    if (!dashboard && !api) return html`<span class="soft">${strings.table.none}</span>`;
     return html`<span class="links">
-      ${dashboard ? link(dashboard, text.dashboard, text.dashboardOf(cluster.name), dashboard) : nothing}
-      ${api ? link(api, text.api, text.apiOf(cluster.name), hostOf(cluster) ?? '') : nothing}
+      ${dashboard ? link(dashboard, strings.table.dashboard, strings.table.dashboardOf(cluster.name), dashboard) : nothing}
+      ${api ? link(api, strings.table.api, strings.table.apiOf(cluster.name), hostOf(cluster) ?? '') : nothing}
     </span>`;
   }
 
   private observed(iso: string | null) {
-    if (iso === null) return html`<span class="soft">${text.never}</span>`;
+    if (iso === null) return html`<span class="soft">${strings.table.never}</span>`;
     return html`<time datetime=${iso} title=${absoluteTime(iso)}>${relativeTime(iso, this.nowMs)}</time>`;
   }
 }

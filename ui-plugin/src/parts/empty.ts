@@ -8,14 +8,14 @@ import { emptyDrawing } from './icons.js';
 @customElement('kaas-empty')
 export class Empty extends LitElement {
   static override styles = [shared, css`
-    :host { display: block; padding: 48px 24px 56px; text-align: center; }
-    svg { color: var(--line-strong); opacity: 0.7; margin-bottom: 16px; }
-    p { margin: 8px auto 0; max-width: 60ch; color: var(--text-soft); overflow-wrap: anywhere; }
+    :host { display: block; padding: var(--space-6) var(--space-5) var(--space-6); text-align: center; }
+    svg { color: var(--line-strong); opacity: 0.7; margin-bottom: var(--space-4); }
+    p { margin: var(--space-2) auto 0; max-width: 60ch; color: var(--text-soft); overflow-wrap: anywhere; }
     code {
-      display: inline-block; margin-top: 14px; padding: 8px 14px; max-width: 100%; border: 1px solid var(--line); border-radius: 6px;
-      background: var(--card-alt); font-family: var(--mono); font-size: 0.93rem; overflow-wrap: anywhere; text-align: left; user-select: all;
+      display: inline-block; margin-top: var(--space-3); padding: var(--space-2) var(--space-3); max-width: 100%; border: 1px solid var(--line); border-radius: var(--radius);
+      background: var(--card-alt); font-family: var(--mono); font-size: var(--type-dense); overflow-wrap: anywhere; text-align: left; user-select: all;
     }
-    ::slotted(*) { margin-top: 18px; }
+    ::slotted(*) { margin-top: var(--space-4); }
   `];
 
   @property() heading = '';

@@ -29,8 +29,8 @@ export const sortIcon = {
 
 /** The product's mark: a cell of the honeycomb with two waves in harmony. */
 export const logo = (size: number): TemplateResult => html`<svg width=${size} height=${size} viewBox="0 0 32 32" aria-hidden="true">
-  <path fill="#1179c4" d="M16 1.6 28.5 8.8v14.4L16 30.4 3.5 23.2V8.8z"/>
-  <path fill="none" stroke="#fff" stroke-width="2.4" stroke-linecap="round"
+  <path fill="var(--brand)" d="M16 1.6 28.5 8.8v14.4L16 30.4 3.5 23.2V8.8z"/>
+  <path fill="none" stroke="var(--brand-text)" stroke-width="2.4" stroke-linecap="round"
     d="M9 13.2c2.3-2.6 4.7-2.6 7 0s4.7 2.6 7 0M9 19.2c2.3-2.6 4.7-2.6 7 0s4.7 2.6 7 0"/>
 </svg>`;
 

@@ -5,7 +5,7 @@ import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { FailureText } from '../model/failure-text.js';
 import type { Tone } from '../model/format.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { toneIcon } from './icons.js';
 
@@ -14,16 +14,16 @@ export class Notice extends LitElement {
   static override styles = [shared, css`
     :host { display: block; }
     .box {
-      display: grid; grid-template-columns: auto 1fr auto; gap: 4px 12px; align-items: start;
-      padding: 12px 16px; border-radius: var(--radius); border: 1px solid; border-left-width: 4px;
+      display: grid; grid-template-columns: auto 1fr auto; gap: var(--space-1) var(--space-3); align-items: start;
+      padding: var(--space-3) var(--space-4); border-radius: var(--radius); border: 1px solid; border-left-width: 4px;
     }
     .box > .icon { margin-top: 2px; }
     .text { color: var(--text); min-width: 0; overflow-wrap: anywhere; }
     .title { font-weight: 600; }
-    .text p + p, .text slot::slotted(p) { margin-top: 4px; }
-    .id { margin-top: 4px; }
-    .id { font-size: 0.86rem; }
-    code { font-family: var(--mono); font-size: 0.93em; user-select: all; }
+    .text p + p, .text slot::slotted(p) { margin-top: var(--space-1); }
+    .id { margin-top: var(--space-1); }
+    .id { font-size: var(--type-small); }
+    code { font-family: var(--mono); font-size: var(--type-dense); user-select: all; }
     .good { color: var(--good); background: var(--good-bg); }
     .warning { color: var(--warning); background: var(--warning-bg); }
     .bad { color: var(--bad); background: var(--bad-bg); }

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 
 @customElement('kaas-pager')
 export class Pager extends LitElement {
   static override styles = [shared, css`
-    nav { display: flex; align-items: center; justify-content: flex-end; gap: 14px; }
+    nav { display: flex; align-items: center; justify-content: flex-end; gap: var(--space-3); }
   `];
 
   @property({ type: Number }) page = 1;

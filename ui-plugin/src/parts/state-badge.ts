@@ -10,8 +10,8 @@ import { toneIcon } from './icons.js';
 export class StateBadge extends LitElement {
   static override styles = css`
     span {
-      display: inline-flex; align-items: center; gap: 6px; padding: 2px 10px 2px 7px; border-radius: 999px;
-      font-weight: 600; font-size: 0.93rem; white-space: nowrap; border: 1px solid transparent;
+      display: inline-flex; align-items: center; gap: var(--space-2); padding: 2px var(--space-2) 2px 7px; border-radius: 999px;
+      font-weight: 600; font-size: var(--type-dense); white-space: nowrap; border: 1px solid transparent;
     }
     .good { color: var(--good); background: var(--good-bg); }
     .warning { color: var(--warning); background: var(--warning-bg); }

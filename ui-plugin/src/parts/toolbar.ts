@@ -4,11 +4,10 @@ import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { live } from 'lit/directives/live.js';
 import type { HxOption } from '../model/format.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { refreshIcon, searchIcon } from './icons.js';
 
-const text = strings.list;
 /** Long enough to type the next letter, short enough not to wait. */
 const TYPING_MS = 300;
 
@@ -21,13 +20,13 @@ export interface ToolbarChange {
 export class Toolbar extends LitElement {
   static override styles = [shared, css`
     :host { display: block; }
-    .bar { display: flex; flex-wrap: wrap; gap: 10px 12px; align-items: center; }
+    .bar { display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-3); align-items: center; }
     .filter { position: relative; flex: 1 1 240px; max-width: 360px; }
     .filter svg { position: absolute; left: 11px; top: 10px; color: var(--text-soft); pointer-events: none; }
     .filter input { padding-left: 34px; }
     .select { flex: 0 1 240px; min-width: 160px; }
-    .refresh { display: flex; align-items: center; gap: 12px; margin-left: auto; }
-    .refresh .soft { font-size: 0.93rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+    .refresh { display: flex; align-items: center; gap: var(--space-3); margin-left: auto; }
+    .refresh .soft { font-size: var(--type-dense); font-variant-numeric: tabular-nums; white-space: nowrap; }
     @media (prefers-reduced-motion: no-preference) {
       .loading .icon-refresh { animation: turn 1s linear infinite; }
     }
@@ -57,22 +56,22 @@ export class Toolbar extends LitElement {
     return html`<div class="bar">
       <div class="filter">
         ${searchIcon}
-        <input type="search" maxlength="100" spellcheck="false" autocomplete="off" aria-label=${text.filter} placeholder=${text.filter}
+        <input type="search" maxlength="100" spellcheck="false" autocomplete="off" aria-label=${strings.list.filter} placeholder=${strings.list.filter}
           .value=${live(this.q)} @input=${this.onInput} @keydown=${this.onKey} />
       </div>
       <div class="select">${this.renderSelect()}</div>
-      ${this.q || this.hxClusterId ? html`<button type="button" class="plain" @click=${this.clear}>${text.clearFilters}</button>` : nothing}
+      ${this.q || this.hxClusterId ? html`<button type="button" class="plain" @click=${this.clear}>${strings.list.clearFilters}</button>` : nothing}
       <div class="refresh">
         <span class="soft">${this.refreshed}</span>
-        <button type="button" class=${this.loading ? 'loading' : ''} @click=${() => this.tell('kaas-refresh')}>${refreshIcon}${text.refresh}</button>
+        <button type="button" class=${this.loading ? 'loading' : ''} @click=${() => this.tell('kaas-refresh')}>${refreshIcon}${strings.list.refresh}</button>
       </div>
     </div>`;
   }
 
   private renderSelect() {
     const options = this.hxOptions ?? [];
-    const first = this.hxFailed ? text.hxNotLoaded : text.allHxClusters;
-    return html`<select aria-label=${text.hxCluster} ?disabled=${this.hxOptions === null} @change=${this.onSelect}>
+    const first = this.hxFailed ? strings.list.hxNotLoaded : strings.list.allHxClusters;
+    return html`<select aria-label=${strings.list.hxCluster} ?disabled=${this.hxOptions === null} @change=${this.onSelect}>
       <option value="" ?selected=${this.hxClusterId === ''}>${first}</option>
       ${options.map((hx) => html`<option value=${hx.id} ?selected=${hx.id === this.hxClusterId}>${hx.label}</option>`)}
     </select>`;

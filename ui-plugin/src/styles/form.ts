@@ -3,14 +3,14 @@
 import { css } from 'lit';
 
 export const formStyles = css`
-  form { display: grid; grid-template-columns: minmax(0, 1fr); gap: 14px; padding: 28px; }
+  form { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--space-3); padding: var(--space-5); }
   @media (max-width: 420px) { form { padding: 20px; } }
   form > [role='alert']:not(:has(kaas-notice)) { display: none; }
-  legend, .field label { display: block; padding: 0; margin-bottom: 5px; font-weight: 600; font-size: 0.93rem; }
+  legend, .field label { display: block; padding: 0; margin-bottom: var(--space-1); font-weight: 600; font-size: var(--type-dense); }
 
-  .hint { font-size: 0.86rem; margin-top: 4px; }
+  .hint { font-size: var(--type-small); margin-top: var(--space-1); }
   .hint:empty { display: none; }
   .missing { color: var(--bad); font-weight: 600; }
   input[aria-invalid='true'] { border-color: var(--bad); }
-  button { min-height: 42px; margin-top: 6px; }
+  button { min-height: 42px; margin-top: var(--space-2); }
 `;

@@ -7,10 +7,10 @@ export const shared = css`
   :host([hidden]), [hidden] { display: none !important; }
 
   h1, h2, p { margin: 0; }
-  h1 { font-size: 1.57rem; font-weight: 600; letter-spacing: -0.01em; line-height: 1.25; }
-  h2 { font-size: 1.14rem; font-weight: 600; }
+  h1 { font-size: var(--type-page); font-weight: 600; letter-spacing: -0.01em; line-height: 1.25; }
+  h2 { font-size: var(--type-title); font-weight: 600; }
 
-  a { color: var(--link); text-decoration: none; border-radius: 3px; }
+  a { color: var(--link); text-decoration: none; border-radius: var(--radius); }
   a:hover { text-decoration: underline; }
 
   :focus { outline: none; }
@@ -18,18 +18,18 @@ export const shared = css`
 
   button, input, select { font: inherit; color: inherit; }
   button {
-    display: inline-flex; align-items: center; justify-content: center; gap: 6px;
-    min-height: 36px; padding: 0 14px; border: 1px solid var(--line-strong); border-radius: 6px;
+    display: inline-flex; align-items: center; justify-content: center; gap: var(--space-2);
+    min-height: var(--control); padding: 0 var(--space-3); border: 1px solid var(--line-strong); border-radius: var(--radius);
     background: var(--card); color: var(--text); font-weight: 500; cursor: pointer; white-space: nowrap;
   }
   button:hover:not(:disabled) { background: var(--hover); }
   button:disabled { opacity: 0.5; cursor: default; }
   button.primary { background: var(--accent); border-color: var(--accent); color: var(--accent-text); font-weight: 600; }
   button.primary:hover:not(:disabled) { background: var(--accent-hover); border-color: var(--accent-hover); }
-  button.plain { border-color: transparent; background: none; color: var(--link); padding: 0 8px; }
+  button.plain { border-color: transparent; background: none; color: var(--link); padding: 0 var(--space-2); }
 
   input:not([type='radio']), select {
-    min-height: 36px; width: 100%; padding: 0 10px; border: 1px solid var(--line-strong); border-radius: 6px; background: var(--card);
+    min-height: var(--control); width: 100%; padding: 0 var(--space-2); border: 1px solid var(--line-strong); border-radius: var(--radius); background: var(--card);
   }
   input::placeholder { color: var(--text-soft); opacity: 1; }
   input:focus-visible, select:focus-visible { outline-offset: 0; border-color: var(--focus); }

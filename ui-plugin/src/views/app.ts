@@ -8,7 +8,7 @@ import '../parts/header.js';
 import '../parts/notice.js';
 import type { Session, SessionState } from '../session/session.js';
 import { remember } from '../session/tab-memory.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import './change-password.js';
 import './cluster-list.js';
 import './sign-in.js';

@@ -6,20 +6,19 @@ import type { PasswordChange } from '../api/types.js';
 import { CHANGE_PASSWORD_FIELDS, faultsOf, firstFault, type ChangePasswordField, type ChangePasswordForm } from '../model/change-password-form.js';
 import { describeChangePasswordFailure, type ChangePasswordFailure } from '../model/failure-text.js';
 import '../parts/notice.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import { formStyles } from '../styles/form.js';
 import { shared } from '../styles/shared.js';
 
-const text = strings.changePassword;
 
 @customElement('kaas-change-password')
 export class ChangePassword extends LitElement {
   static override styles = [shared, formStyles, css`
     :host { display: block; }
-    main { max-width: 472px; margin: 0 auto; padding: clamp(16px, 6vh, 56px) 16px 40px; }
+    main { max-width: 472px; margin: 0 auto; padding: clamp(var(--space-4), 6vh, var(--space-6)) var(--space-4) var(--space-6); }
     /* A live region must be there before it speaks. */
     .hint:empty { display: block; margin: 0; }
-    .buttons { display: flex; flex-wrap: wrap; gap: 10px; margin-top: 6px; }
+    .buttons { display: flex; flex-wrap: wrap; gap: var(--space-2); margin-top: var(--space-2); }
     .buttons button { margin: 0; flex: 1 1 auto; }
     .buttons .primary { flex-grow: 100; }
   `];
@@ -44,15 +43,15 @@ export class ChangePassword extends LitElement {
   override render() {
     return html`<main>
       <form class="card" novalidate aria-labelledby="title" @submit=${this.submit}>
-        <h1 id="title">${text.title}</h1>
+        <h1 id="title">${strings.changePassword.title}</h1>
         ${this.renderMessages()}
         <input type="text" name="username" autocomplete="username" .value=${this.userName} readonly hidden />
-        ${this.renderField('old', text.old, '')}
-        ${this.renderField('fresh', text.fresh, text.freshHint)}
-        ${this.renderField('again', text.again, '')}
+        ${this.renderField('old', strings.changePassword.old, '')}
+        ${this.renderField('fresh', strings.changePassword.fresh, strings.changePassword.freshHint)}
+        ${this.renderField('again', strings.changePassword.again, '')}
         <div class="buttons">
-          <button class="primary" type="submit" ?disabled=${this.busy}>${this.busy ? text.busy : text.submit}</button>
-          ${this.due ? nothing : html`<button type="button" ?disabled=${this.busy} @click=${this.cancel}>${text.cancel}</button>`}
+          <button class="primary" type="submit" ?disabled=${this.busy}>${this.busy ? strings.changePassword.busy : strings.changePassword.submit}</button>
+          ${this.due ? nothing : html`<button type="button" ?disabled=${this.busy} @click=${this.cancel}>${strings.changePassword.cancel}</button>`}
         </div>
       </form>
     </main>`;
@@ -61,7 +60,7 @@ export class ChangePassword extends LitElement {
   private renderMessages() {
     const { failure } = this;
     return html`<div role="alert">
-      ${this.due && !failure ? html`<kaas-notice tone="warning">${text.due}</kaas-notice>` : nothing}
+      ${this.due && !failure ? html`<kaas-notice tone="warning">${strings.changePassword.due}</kaas-notice>` : nothing}
       ${failure ? html`<kaas-notice tone="bad" heading=${failure.title} .failure=${failure.text}></kaas-notice>` : nothing}
     </div>`;
   }
@@ -89,7 +88,7 @@ export class ChangePassword extends LitElement {
     const faults = faultsOf(form);
     const wrong = firstFault(faults);
     this.failure = null;
-    this.faults = Object.fromEntries(Object.entries(faults).map(([name, fault]) => [name, text.fault[fault]]));
+    this.faults = Object.fromEntries(Object.entries(faults).map(([name, fault]) => [name, strings.changePassword.fault[fault]]));
     if (wrong) return this.field(wrong).focus();
     this.busy = true;
     try {

@@ -14,25 +14,24 @@ import '../parts/notice.js';
 import '../parts/pager.js';
 import '../parts/toolbar.js';
 import type { ToolbarChange } from '../parts/toolbar.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 
-const text = strings.list;
 
 @customElement('kaas-cluster-list')
 export class ClusterList extends LitElement {
   static override styles = [shared, css`
-    :host { display: block; max-width: 1440px; margin: 0 auto; padding: 24px; }
-    main { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--gap); }
+    :host { display: block; max-width: 1440px; margin: 0 auto; padding: var(--space-5); }
+    main { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--space-4); }
     h1:focus-visible { outline: none; }
-    .head { display: flex; align-items: baseline; gap: 14px; flex-wrap: wrap; }
+    .head { display: flex; align-items: baseline; gap: var(--space-3); flex-wrap: wrap; }
     /* Live regions must be there before they speak; empty ones take no room. */
     [role]:empty { position: absolute; }
     .count { min-height: 1.45em; }
     .busy kaas-cluster-table { opacity: 0.55; }
-    .wait { padding: 56px 24px; text-align: center; color: var(--text-soft); animation: show 0.2s 0.3s both; }
+    .wait { padding: var(--space-6) var(--space-5); text-align: center; color: var(--text-soft); animation: show 0.2s 0.3s both; }
     @keyframes show { from { opacity: 0; } }
-    @media (max-width: 560px) { :host { padding: 16px; } }
+    @media (max-width: 560px) { :host { padding: var(--space-4); } }
   `];
 
   @property({ attribute: false }) api!: ApiClient;
@@ -94,9 +93,9 @@ export class ClusterList extends LitElement {
   override render() {
     const { model } = this;
     return html`<main aria-busy=${model.loading}>
-      <div class="head"><h1 tabindex="-1">${text.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
+      <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
       <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed}
-        .loading=${model.loading} .refreshed=${model.refreshedAt ? text.refreshed(clockTime(model.refreshedAt)) : ''}
+        .loading=${model.loading} .refreshed=${model.refreshedAt ? strings.list.refreshed(clockTime(model.refreshedAt)) : ''}
         @kaas-query=${this.onQuery} @kaas-refresh=${this.onRefresh}></kaas-toolbar>
       <div role="status">${this.told ? html`<kaas-notice tone="good">${this.told}</kaas-notice>` : nothing}</div>
       <div role="status">${this.renderStale()}</div>
@@ -112,8 +111,8 @@ export class ClusterList extends LitElement {
 
   private countText(): string {
     const { page, loading, pageNumber, hasNext } = this.model;
-    if (page === null) return loading ? text.loading : '';
-    return text.count(page.items.length, hasNext || pageNumber > 1);
+    if (page === null) return loading ? strings.list.loading : '';
+    return strings.list.count(page.items.length, hasNext || pageNumber > 1);
   }
 
   private renderStale() {
@@ -136,7 +135,7 @@ export class ClusterList extends LitElement {
 
   private renderRows() {
     const { page, loading, failure } = this.model;
-    if (page === null) return failure ? nothing : html`<div class="card"><p class="wait">${text.loading}</p></div>`;
+    if (page === null) return failure ? nothing : html`<div class="card"><p class="wait">${strings.list.loading}</p></div>`;
     if (page.items.length === 0) return html`<div class="card">${this.renderEmpty()}</div>`;
     return html`<div class="card ${loading ? 'busy' : ''}">
       <kaas-cluster-table .clusters=${page.items} .sort=${this.model.query.sort} .nowMs=${Date.now()}
@@ -152,7 +151,7 @@ export class ClusterList extends LitElement {
       const hx = this.hxOptions()?.find((option) => option.id === model.query.hxClusterId);
       const why = hx && model.query.q === '' ? empty.noneOnHx(hx.label) : empty.noMatch;
       return html`<kaas-empty heading=${empty.noMatchTitle} text=${why}>
-        <button type="button" @click=${() => model.clearFilters()}>${text.clearFilters}</button>
+        <button type="button" @click=${() => model.clearFilters()}>${strings.list.clearFilters}</button>
       </kaas-empty>`;
     }
     const mayAdd = this.isAdmin || this.viewerRole === 'provisioner';

@@ -14,12 +14,11 @@ import { logo } from '../parts/icons.js';
 import '../parts/notice.js';
 import type { EndReason, Session } from '../session/session.js';
 import { recall, remember } from '../session/tab-memory.js';
-import { strings } from '../strings.js';
+import { strings } from '../strings/index.js';
 import { formStyles } from '../styles/form.js';
 import { shared } from '../styles/shared.js';
 import { signInStyles } from '../styles/sign-in.js';
 
-const text = strings.signIn;
 /** As the service takes them; a vCenter is a host name with a port. */
 const MAX_LENGTH: Record<SignInField, number> = { vcenter: 259, username: 256, password: 1024 };
 /** So many accounts stand side by side; more are a list to choose from. */
@@ -61,9 +60,9 @@ export class SignIn extends LitElement {
     return html`<main>
       <div class="brand">${logo(44)}<div><p class="product">${strings.product}</p><p class="soft">${strings.tagline}</p></div></div>
       <div class="card" aria-busy=${this.ways === null}>
-        <h1 id="title">${text.title}</h1>
+        <h1 id="title">${strings.signIn.title}</h1>
         ${this.renderMessages()}
-        ${this.ways ? this.renderWays(this.ways) : html`<p class="soft" role="status">${text.waiting}</p>`}
+        ${this.ways ? this.renderWays(this.ways) : html`<p class="soft" role="status">${strings.signIn.waiting}</p>`}
       </div>
     </main>`;
   }
@@ -72,10 +71,10 @@ export class SignIn extends LitElement {
     return html`${ways.kerberos === 'off' ? nothing : this.renderKerberos()}
       <form novalidate aria-labelledby="title" @submit=${this.submit}>
         ${this.renderAccounts(accountsOf(ways))}
-        ${this.account === 'vcenter' ? this.renderField('vcenter', text.vcenterAddress, text.vcenterHint) : nothing}
-        ${this.renderField('username', text.username, this.usernameHint())}
-        ${this.renderField('password', text.password, '')}
-        <button class="primary" type="submit" ?disabled=${this.busy === 'password'}>${this.busy === 'password' ? text.busy : text.submit}</button>
+        ${this.account === 'vcenter' ? this.renderField('vcenter', strings.signIn.vcenterAddress, strings.signIn.vcenterHint) : nothing}
+        ${this.renderField('username', strings.signIn.username, this.usernameHint())}
+        ${this.renderField('password', strings.signIn.password, '')}
+        <button class="primary" type="submit" ?disabled=${this.busy === 'password'}>${this.busy === 'password' ? strings.signIn.busy : strings.signIn.submit}</button>
       </form>`;
   }
 
@@ -92,11 +91,11 @@ export class SignIn extends LitElement {
     const busy = this.busy === 'kerberos';
     return html`<div class="kerberos">
       <button type="button" aria-describedby="kerberos-hint" ?disabled=${this.busy !== null} @click=${() => this.useKerberos(false)}>
-        ${busy ? text.kerberosBusy : text.kerberos}
+        ${busy ? strings.signIn.kerberosBusy : strings.signIn.kerberos}
       </button>
-      <p id="kerberos-hint" class="hint soft">${text.kerberosHint}</p>
+      <p id="kerberos-hint" class="hint soft">${strings.signIn.kerberosHint}</p>
     </div>
-    <p class="or soft"><span>${text.or}</span></p>`;
+    <p class="or soft"><span>${strings.signIn.or}</span></p>`;
   }
 
   private renderAccounts(accounts: Account[]) {
@@ -105,13 +104,13 @@ export class SignIn extends LitElement {
     const option = (value: Account) => html`<label>
       <input type="radio" name="account" value=${value} .checked=${this.account === value} @change=${() => this.choose(value)} /><span>${labelOf(value)}</span>
     </label>`;
-    return html`<fieldset><legend>${text.account}</legend><div class="choice">${accounts.map(option)}</div></fieldset>`;
+    return html`<fieldset><legend>${strings.signIn.account}</legend><div class="choice">${accounts.map(option)}</div></fieldset>`;
   }
 
   private renderAccountList(accounts: Account[]) {
     const option = (value: Account) => html`<option value=${value} ?selected=${this.account === value}>${labelOf(value)}</option>`;
     return html`<div class="field">
-      <label for="account">${text.account}</label>
+      <label for="account">${strings.signIn.account}</label>
       <select id="account" name="account" @change=${this.onAccount}>${accounts.map(option)}</select>
     </div>`;
   }
@@ -123,13 +122,13 @@ export class SignIn extends LitElement {
       <label for=${name}>${label}</label>
       <input id=${name} name=${name} type=${name === 'password' ? 'password' : 'text'} autocomplete=${autocomplete[name]} autocapitalize="none"
         spellcheck="false" required maxlength=${MAX_LENGTH[name]} aria-invalid=${missing} aria-describedby="${name}-hint" />
-      <p id="${name}-hint" class="hint ${missing ? 'missing' : 'soft'}">${missing ? text.missing[name] : hint}</p>
+      <p id="${name}-hint" class="hint ${missing ? 'missing' : 'soft'}">${missing ? strings.signIn.missing[name] : hint}</p>
     </div>`;
   }
 
   private usernameHint(): string {
-    if (this.account === 'vcenter') return text.usernameHintVcenter;
-    return directoryOf(this.account) === null ? '' : text.usernameHintDirectory;
+    if (this.account === 'vcenter') return strings.signIn.usernameHintVcenter;
+    return directoryOf(this.account) === null ? '' : strings.signIn.usernameHintDirectory;
   }
 
   private async learnWays() {
@@ -223,8 +222,8 @@ export class SignIn extends LitElement {
 
 function labelOf(account: Account): string {
   const directory = directoryOf(account);
-  if (directory !== null) return text.directory(directory);
-  return account === 'vcenter' ? text.vcenter : text.local;
+  if (directory !== null) return strings.signIn.directory(directory);
+  return account === 'vcenter' ? strings.signIn.vcenter : strings.signIn.local;
 }
 
 declare global {

@@ -1,8 +1,8 @@
-// Every text that a person reads, in one place for translation; with parameters as functions. `lang` in index.html goes with it.
+// Every text that a person reads, in English; with parameters as functions. The other catalogues have the same members.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { ClusterState, Method, Role, StaleReason } from './api/types.js';
-import { PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, type ChangePasswordFault } from './model/change-password-form.js';
-import type { EndReason } from './session/session.js';
+import type { ClusterState, Method, Role, StaleReason } from '../api/types.js';
+import { PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, type ChangePasswordFault } from '../model/change-password-form.js';
+import type { EndReason } from '../session/session.js';
 
 /** What a failed call means to a person: what is the matter, and what to do about it. */
 interface Fault {
@@ -11,8 +11,6 @@ interface Fault {
 }
 
 const plural = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
-
-export const locale = 'en';
 
 const LATER = 'Try again in a few minutes. If it stays like this, tell an administrator of this service.';
 const DATABASE: Fault = { detail: 'The service cannot reach its database.', remedy: LATER };
@@ -49,7 +47,7 @@ const METHODS: Partial<Record<Method, string>> = {
   service: 'as a program',
 };
 
-export const strings = {
+export const catalogue = {
   product: 'Harmony KaaS',
   tagline: 'Kubernetes clusters on vSphere and HyperFlex',
 
@@ -257,3 +255,5 @@ export const strings = {
     retry: 'Try again',
   },
 };
+
+export type Catalogue = typeof catalogue;

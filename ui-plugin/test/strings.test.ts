@@ -1,0 +1,69 @@
+// The catalogues: each text in each of them, nothing left in English but what is the same; which one is chosen.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogues, chooseLanguage, locale, strings, type Catalogue } from '../src/strings/index.js';
+
+/** Texts that are the same in another language, by language. */
+const SAME: Record<string, readonly string[]> = {
+  de: [
+    'product', 'header.role.admin', 'header.name', 'signIn.vcenterAddress', 'table.name', 'table.version', 'table.access', 'table.dashboard', 'table.api',
+    'table.none', 'table.vsphere', 'empty.noneAdminCommand',
+  ],
+};
+
+/** Every text by its path. Functions are called with numbers, then with words, so that what they say can be compared. */
+function textsOf(value: unknown, path = ''): [path: string, text: string][] {
+  if (value === null) return [[path, '']];
+  if (typeof value === 'string') return [[path, value]];
+  if (typeof value === 'function') return [[path, said(value as (...args: unknown[]) => unknown)]];
+  return Object.entries(value as object).flatMap(([key, inner]) => textsOf(inner, path === '' ? key : `${path}.${key}`));
+}
+
+function said(text: (...args: unknown[]) => unknown): string {
+  const all = [0, 1, 2, null, 'word', 'password', ['word'], ['a', 'b'], new Date(0)].flatMap((sample) => {
+    try {
+      return [JSON.stringify(text(sample, sample, sample, sample))];
+    } catch {
+      return []; // It takes something else.
+    }
+  });
+  expect(all).not.toEqual([]);
+  return all.join(' ');
+}
+
+const english = textsOf(catalogues.get('en'));
+const others = [...catalogues].filter(([language]) => language !== 'en');
+
+afterEach(() => chooseLanguage(['en']));
+
+describe('catalogues', () => {
+  it('are there', () => {
+    expect([...catalogues.keys()].sort()).toEqual(['de', 'en']);
+    expect(english.length).toBeGreaterThan(100);
+  });
+
+  it.each(others)('%s has every text', (_, catalogue: Catalogue) => {
+    expect(textsOf(catalogue).map(([path]) => path)).toEqual(english.map(([path]) => path));
+    expect(textsOf(catalogue).filter(([path, text]) => text === '' && path !== 'ended.first' && !path.endsWith('.remedy'))).toEqual([]);
+  });
+
+  it.each(others)('%s has no text in English, but for those that are the same', (language, catalogue: Catalogue) => {
+    const own = new Map(textsOf(catalogue));
+    const same = english.filter(([path, text]) => text !== '' && own.get(path) === text).map(([path]) => path);
+    expect(same.sort()).toEqual([...(SAME[language] ?? [])].sort());
+  });
+});
+
+describe('the language', () => {
+  it.each([
+    [['de-AT', 'en'], 'de-AT', 'Abmelden'],
+    [['fr-FR', 'de'], 'de', 'Abmelden'],
+    [['en-GB', 'de'], 'en-GB', 'Sign out'],
+    [['fr'], 'en', 'Sign out'],
+    [[], 'en', 'Sign out'],
+    [['de_broken!', 'constructor'], 'en', 'Sign out'],
+  ])('of %j is %s', (wanted, chosen, text) => {
+    expect(chooseLanguage(wanted)).toBe(chosen);
+    expect([locale, strings.header.signOut]).toEqual([chosen, text]);
+  });
+});
