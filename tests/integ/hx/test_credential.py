@@ -62,7 +62,7 @@ def make(world: World, folder: Path, stack: ExitStack) -> Place:
     ids = {one["vsphere_cluster"]["moref"]: one["id"] for one in admin.items("/v2/hx-clusters")}
     made = Place(world, admin, cert, ids, {})
     for moref in (EAST, WEST):
-        hx = stack.enter_context(HxConnect(cert.cert_file, cert.key_file, f"HX {moref}"))
+        hx = stack.enter_context(HxConnect(cert.cert_file, cert.key_file, f"HX {moref}", uuid=f"1:{moref[8:]}"))
         hx.accounts["admin"] = PASSWORD
         made.hx[moref] = hx
         server = {"url": f"https://127.0.0.1:{hx.port}", "type": "HTTPS", "company": "Cisco", "label": "HX", "admin_email": ["hx@example.test"]}
