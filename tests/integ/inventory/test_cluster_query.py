@@ -220,8 +220,9 @@ def test_a_hidden_cluster_changes_no_total_and_no_tag(viewers: dict[str, Api], m
 
 def test_counts_of_an_hx_cluster_by_name(viewers: dict[str, Api]) -> None:
     assert viewers["viewer-dc"].get(COUNTS, hx_cluster="HX-East")["total"] == len(visible_to("viewer-dc", EAST))
-    for name, hx in (("viewer-east", "HX-West"), ("no-rights", "HX-East"), ("admin", "HX-Nowhere")):
-        viewers[name].refused(404, "hx_name_unknown", "GET", COUNTS, params={"hx_cluster": hx})
+    for name, hx, code in (("viewer-east", "HX-West", "hx_name_unknown"), ("no-rights", "HX-East", "not_found"),
+                           ("admin", "HX-Nowhere", "hx_name_unknown")):
+        viewers[name].refused(404, code, "GET", COUNTS, params={"hx_cluster": hx})
     problem = viewers["admin"].refused(409, "ambiguous", "GET", COUNTS, params={"hx_cluster": "HX-East"})
     assert sorted(candidate["path"] for candidate in problem["candidates"]) == ["DC0/HX-East", "DC1/HX-East"]
 
