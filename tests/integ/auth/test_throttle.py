@@ -10,6 +10,8 @@ import socket
 import ssl
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any
 
 import pymysql
@@ -162,13 +164,13 @@ def test_bad_tokens_of_a_64_are_those_of_one_client(site: Site) -> None:
         token = f"{head}.{claims}.{b64(os.urandom(64))}"
         return site.api.call("GET", "/v2/whoami", headers={"Authorization": f"Bearer {token}", "X-Forwarded-For": address}).status_code
 
-    statuses = []
-    for address in addresses_of("2001:db8:65:1", 40 * FREE_PARTY):
-        statuses.append(bear(address))
-        if statuses[-1] == 429:
-            break
-    assert set(statuses[:-1]) == {401}
-    assert statuses.index(429) >= FREE_PARTY
+    statuses: list[int] = []
+    addresses = addresses_of("2001:db8:65:1", 40 * FREE_PARTY)
+    with ThreadPoolExecutor(8) as pool:  # faster than the ten a second that are forgiven, also where each takes a while
+        while 429 not in statuses and (some := list(islice(addresses, FREE_PARTY))):
+            statuses += pool.map(bear, some)
+    assert set(statuses) == {401, 429}
+    assert statuses.count(401) >= FREE_PARTY
     assert bear("2001:db8:65:2::1") == 401
 
 
