@@ -65,7 +65,8 @@ def make(world: World, folder: Path, stack: ExitStack) -> Place:
         hx = stack.enter_context(HxConnect(cert.cert_file, cert.key_file, f"HX {moref}", uuid=f"1:{moref[8:]}"))
         hx.accounts["admin"] = PASSWORD
         made.hx[moref] = hx
-        server = {"url": f"https://127.0.0.1:{hx.port}", "type": "HTTPS", "company": "Cisco", "label": "HX", "admin_email": ["hx@example.test"]}
+        server = {"url": f"https://127.0.0.1:{hx.port}", "type": "HTTPS", "company": "Cisco", "label": "HX",
+                  "admin_email": ["hx@example.test"]}
         world.vcenter.control.call("POST", "/extensions", {"key": f"com.springpath.sysmgmt.{moref}", "version": "5.0.1", "company": "Cisco",
                                                            "label": "HX", "summary": "HX", "servers": [server]})
     return made
