@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from env.contract import Contract
-from sample import CLUSTERS, HX_CLUSTERS
+from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, NODES, RULES
 
 Reply = tuple[int, dict[str, str], bytes]
 DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"
@@ -136,9 +136,12 @@ class Handler(BaseHTTPRequestHandler):
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
                  ("GET", "/v2/hx-clusters"): self.list_hx,
-                 ("GET", "/v2/vcenters"): self.list_vcenters}
+                 ("GET", "/v2/vcenters"): self.list_vcenters,
+                 ("GET", "/v2/audit"): self.list_audit, ("GET", "/v2/hx-connections"): self.list_hx_connections}
         if (self.command, path) in calls:
             return calls[self.command, path]()
+        if self.command == "GET" and path.startswith("/v2/clusters/"):
+            return self.show_cluster(*path.removeprefix("/v2/clusters/").split("/"))
         if self.command == "GET" and path.startswith("/ui/"):
             return self.file(path[4:] or "index.html")
         raise Refusal(404, "not_found", f"There is nothing at {path}.")
@@ -242,9 +245,7 @@ class Handler(BaseHTTPRequestHandler):
     def list_clusters(self) -> Reply:
         session = self.session()
         asked = {name: values[0] for name, values in self.query.items()}
-        rows = [c for c in self.world.clusters if matches(c, asked)]
-        key = asked.get("sort", "name")
-        rows.sort(key=lambda c: (place_of(c, key.lstrip("-")), c["id"]), reverse=key.startswith("-"))
+        rows = self.rows(asked)
         if "watch" not in asked:
             return self.page(rows, asked, total=len(rows))
         return self.watch(session, rows, asked)
@@ -268,7 +269,39 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(0.05)
             if session["id"] in self.world.ended:
                 raise Refusal(401, "session_ended", "The session has ended.", "Sign in again.")
-            rows = [c for c in self.world.clusters if matches(c, asked)]
+            rows = self.rows(asked)
+
+    def rows(self, asked: dict[str, str]) -> list[dict[str, Any]]:
+        """What fits, in order."""
+        key = asked.get("sort", "name")
+        fitting = [c for c in self.world.clusters if matches(c, asked)]
+        return sorted(fitting, key=lambda c: (place_of(c, key.lstrip("-")), c["id"]), reverse=key.startswith("-"))
+
+    def show_cluster(self, ident: str, part: str = "") -> Reply:
+        role = self.session()["role"]
+        cluster = next((c for c in self.world.clusters if c["id"] == ident), None)
+        if cluster is None:
+            raise Refusal(404, "not_found", "there is no such cluster")
+        if part == "nodes":
+            return self.page(NODES, {}, hidden=1)
+        if part == "explain":
+            return self.json({"cluster_id": ident, "cluster_name": cluster["name"], "principal_id": "local:1", "role": role,
+                              "basis": "session", "note": None, "visible": True, "hidden": 0, "rules": RULES})
+        if part == "grants":
+            return self.page(GRANTS if role == "admin" else [], {})
+        etag = '"' + hashlib.sha256(json.dumps(cluster).encode()).hexdigest()[:16] + '"'
+        headers = {"ETag": etag, "KaaS-As-Of": iso(datetime.now(UTC))}
+        return (304, headers, b"") if self.headers.get("If-None-Match") == etag else self.json(cluster, **headers)
+
+    def list_audit(self) -> Reply:
+        if self.session()["role"] != "admin":
+            raise Refusal(403, "forbidden", "this needs the role admin")
+        return self.page([event for event in EVENTS if event["object_id"] == self.query["object_id"][0]], {})
+
+    def list_hx_connections(self) -> Reply:
+        if self.session()["role"] != "admin":
+            raise Refusal(403, "forbidden", "this needs the role admin")
+        return self.page(HX_CONNECTIONS, {})
 
     def list_hx(self) -> Reply:
         self.session()

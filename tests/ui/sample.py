@@ -60,12 +60,14 @@ def cluster(name: str, state: str, places: list[dict[str, Any]], control: Count 
     return value | more
 
 
+SHOP = {"team": "shop"}
 CLUSTERS = [
-    cluster("prod-1", "ready", [EAST], workers=(12, 12), description="Shop front", dashboard_url="https://prod-1.example.com/dashboard"),
+    cluster("prod-1", "ready", [EAST], workers=(12, 12), description="Shop front", labels=SHOP | {"tier": "front"},
+            dashboard_url="https://prod-1.example.com/dashboard"),
     cluster("prod-2", "degraded", [EAST, WEST], workers=(4, 5), description="Shop back end", state_reason="4 of 5 workers are ready",
-            dashboard_url="https://prod-2.example.com/dashboard"),
+            labels=SHOP | {"tier": "back", "owner": "anna"}, dashboard_url="https://prod-2.example.com/dashboard"),
     cluster("payments", "unreachable", [WEST], control=(0, 3), workers=(None, 6), kubernetes_version="1.30.6", state_source="observed",
-            state_reason="All control-plane VMs are powered off", observed_at=ago(minutes=7)),
+            state_reason="VM payments-cp-0 is powered off; VM payments-cp-1 is powered off", observed_at=ago(minutes=7)),
     cluster("analytics", "updating", [WEST], control=(2, 3), workers=(8, 8), hidden=1, description="Nightly jobs",
             kubernetes_version="1.30.6", state_reason="Upgrade to 1.31.2: second control-plane node"),
     cluster("lab-new", "creating", [LAB], control=(1, 3), workers=(0, 4), source="declared", observed_at=ago(minutes=2), api_endpoint=None),
@@ -73,9 +75,73 @@ CLUSTERS = [
     cluster("edge-berlin", "failed", [EAST], control=(1, 1), workers=(0, 2), state_reason="No IP address left in the pool \"edge\"",
             observed_at=ago(days=2)),
     cluster("somewhere", "unknown", [], control=(None, 3), workers=(None, 3), hidden=2, source="declared", state_source="declared",
-            observed_at=None, state_reason="No report yet", api_endpoint=None),
+            observed_at=None, state_reason="no report since 2026-03-01T20:32:35Z, when it was ready", api_endpoint=None,
+            created_at=ago(minutes=8)),
     cluster("100% / \"quoted\" 'name' \\ 🐳", "ready", [place(None, "domain-c99", None)], source="declared",
             description="<img src=x onerror=alert(1)>", api_endpoint="https://k8s.example.com:6443"),
     cluster("a-name-of-fifty-characters-without-any-break-12345", "ready", [EAST], workers=(1000, 1000),
             description="Thanks to its description this row shows how a long text flows: it must wrap and not push other columns away."),
 ]
+
+
+def node(name: str, role: str, state: str = "ready", place: dict[str, Any] = EAST, power: str = "on", match: str = "instance_uuid",
+         connection: str = "connected") -> dict[str, Any]:
+    vm = {"match": match, "vcenter_id": VCENTER, "moref": "vm-7", "name": f"vm-{name}", "instance_uuid": ident(name), "bios_uuid": None,
+          "power": power, "connection": "connected"}
+    return {"id": ident(f"node {name}"), "name": name, "role": role, "kubernetes_version": "1.31.2", "address": "10.20.0.31",
+            "vcenter_id": None, "vm_instance_uuid": None, "vm_bios_uuid": None, "vm_name": None, "state": state, "vm": vm,
+            "host": {"moref": "host-9", "name": "esx-1.example.com", "connection": connection}, "vsphere_cluster": place,
+            "observed_at": ago(minutes=2)}
+
+
+NODES = [node("prod-2-cp-0", "control_plane"), node("prod-2-w-0", "worker", place=WEST),
+         node("prod-2-w-1", "worker", "not_ready", power="off"), node("prod-2-w-2", "worker", "not_ready", connection="not_responding"),
+         node("prod-2-w-3", "worker", "unknown", match="mismatch")]
+
+
+def rule(kind: str, object_type: str, matched: bool | None, object_name: str | None = None, principal: str | None = None) -> dict[str, Any]:
+    return {"kind": kind, "object_type": object_type, "object_id": None, "object_name": object_name, "matched": matched,
+            "reason": "in the words of programs", "principal_id": None, "principal_name": principal}
+
+
+RULES = [rule("role", "all", False), rule("grant", "cluster", True, "prod-2", "shop-people"),
+         rule("vcenter_privilege", "vsphere_cluster", True, "DC0/HX-East"),
+         rule("vcenter_privilege", "vsphere_cluster", None, "DC0/HX-West")]
+
+
+def grant(who: str | None, role: str, kind: str, name: str) -> dict[str, Any]:
+    return {"id": ident(f"grant {who} {name}"), "principal_id": "sid:S-1-5-21-1-2-3-1104", "principal_name": who, "role": role,
+            "object_kind": kind, "object_id": ident(name), "object_name": name, "created_at": ago(days=3)}
+
+
+GRANTS = [grant("shop-people", "viewer", "cluster", "prod-2"), grant(None, "admin", "hx_cluster", "HX-East")]
+
+
+def event(number: int, action: str, result: str = "ok", reason: str | None = None) -> dict[str, Any]:
+    return {"id": f"1-{number}", "at": ago(hours=number), "action": action, "principal_id": "local:1", "principal_name": "admin",
+            "source": "local", "object_kind": "cluster", "object_id": ident("cluster prod-2"), "object_name": "prod-2",
+            "address": "10.0.0.5", "request_id": None, "result": result, "reason": reason, "acting_id": None}
+
+
+EVENTS = [event(1, "cluster.change", reason="labels"), event(2, "cluster.change", "forbidden"), event(3, "cluster.report"),
+          event(4, "cluster.create"), event(5, "audit.heads")]
+
+
+def connection(hx_cluster: dict[str, Any], state: str = "ok", **facts: Any) -> dict[str, Any]:
+    said = {"read_at": ago(minutes=1), "uuid": hx_cluster["hx_uuid"], "name": hx_cluster["name"], "version": "5.5.2a-39363",
+            "state": "ONLINE", "resiliency": "HEALTHY", "space": "NORMAL", "messages": None, "datacenter": "DC0",
+            "vsphere_cluster": hx_cluster["name"],
+            "capacity_bytes": 40 << 40, "used_bytes": 14 << 40, "nodes_configured": 4, "nodes_online": 4, "alarms": 0}
+    status = {"state": state, "since": ago(days=2), "checked_at": ago(minutes=1), "duration_ms": 80, "next_login_at": None, "refusals": 0,
+              "reason": None if state == "ok" else "unreachable", "detail": None, "remedy": None,
+              "facts": said | facts if state == "ok" else None}
+    return {"hx_cluster": {"id": hx_cluster["id"], "name": hx_cluster["name"]}, "address": "hx.example.com", "port": 443,
+            "user_name": "kaas", "ca_pem": None, "thumbprint_sha256": ":".join(["AB"] * 32), "created_at": ago(days=2),
+            "updated_at": ago(days=2), "status": status}
+
+
+HX_CONNECTIONS = [
+    connection(HX_EAST),
+    connection(HX_WEST, resiliency="UNHEALTHY", space="WARNING", messages="Storage node hx-3 is not reachable", used_bytes=36 << 40,
+               nodes_online=3, alarms=2),
+    connection(HX_LAB, "failing")]

@@ -50,7 +50,7 @@ def test_sign_in_list_sign_out(target: Target, make_page: MakePage, shots: Calla
     assert sorted(watched.names()) == sorted(target.clusters)
     shots(page, "real-list" if os.environ.get("KAAS_URL") else "list")
     assert watched.axe() == []
-    page.get_by_role("button", name="Sign out").click()
+    watched.sign_out()
     expect(page.get_by_text("You are signed out.")).to_be_visible()
 
 

@@ -126,12 +126,12 @@ def test_by_ones_own_wish(mock: MockKaasd, make_page: MakePage) -> None:
     for one in (watched, other):
         one.sign_in(mock.url, "admin", "secret")
     page = watched.page
-    page.get_by_role("button", name="Change password").click()
+    watched.wish_change_password()
     expect(field(page, CURRENT)).to_be_focused()
     expect(page.get_by_text("set by somebody else")).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     list_shown(page)
-    page.get_by_role("button", name="Change password").click()
+    watched.wish_change_password()
     watched.fill_password_change("secret", FRESH)
     submit(page)
     list_shown(page)
@@ -153,12 +153,15 @@ def test_only_for_who_has_a_password_here(mock: MockKaasd, make_page: MakePage) 
     watched = make_page()
     watched.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
     expect(watched.page.get_by_text("anna@vsphere.local")).to_be_visible()
+    watched.open_account()
+    expect(watched.page.get_by_role("button", name="Sign out")).to_be_visible()
     expect(watched.page.get_by_role("button", name="Change password")).to_have_count(0)
 
 
 def test_sign_out_instead(mock: MockKaasd, make_page: MakePage) -> None:
-    page = due(mock, make_page).page
-    page.get_by_role("button", name="Sign out").click()
+    watched = due(mock, make_page)
+    page = watched.page
+    watched.sign_out()
     expect(page.get_by_text("You are signed out.")).to_be_visible()
 
 
@@ -173,7 +176,7 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     list_shown(watched.page)
     assert (watched.axe(), watched.overflow()) == ([], 0)
     shots(watched.page, f"password-changed-{width}-{scheme}")
-    watched.page.get_by_role("button", name="Change password").click()
+    watched.wish_change_password()
     expect(field(watched.page, CURRENT)).to_be_focused()
     assert (watched.axe(), watched.overflow()) == ([], 0)
     shots(watched.page, f"password-wish-{width}-{scheme}")

@@ -74,7 +74,8 @@ def test_only_local_accounts(mock: MockKaasd, make_page: MakePage) -> None:
 
 
 def test_directory_by_keyboard_and_the_next_time(many: MockKaasd, make_page: MakePage) -> None:
-    page = opened(many, make_page).page
+    watched = opened(many, make_page)
+    page = watched.page
     choice = page.get_by_role("combobox", name="Account")
     expect(choice.locator("option")).to_have_text(["Directory corp", "Directory lab", "Local account", "vCenter account"])
     expect(page.get_by_label("User name")).to_be_focused()
@@ -93,7 +94,7 @@ def test_directory_by_keyboard_and_the_next_time(many: MockKaasd, make_page: Mak
     page.get_by_label("Password").fill("secret")
     page.keyboard.press("Enter")
     list_shown(page)
-    page.get_by_role("button", name="Sign out").click()
+    watched.sign_out()
     choice.select_option("local")
     page.get_by_label("User name").fill("admin")
     page.get_by_label("Password").fill("secret")
@@ -113,7 +114,7 @@ def test_an_answer_after_signing_out_asks_for_nothing(mock: MockKaasd, make_page
     with page.expect_request("**/v2/hx-clusters?*"):
         watched.fill_and_submit("admin", "secret")
     list_shown(page)
-    page.get_by_role("button", name="Sign out").click()
+    watched.sign_out()
     expect(page.get_by_label("User name")).to_be_visible()
     held[0].fulfill(json={"items": [], "next_cursor": None})
     watched.fill_and_submit("admin", "secret")
@@ -182,7 +183,7 @@ def test_kerberos_by_itself(many: MockKaasd, make_page: MakePage) -> None:
     page = watched.page
     page.goto(f"{many.url}/ui/")
     list_shown(page)
-    page.get_by_role("button", name="Sign out").click()
+    watched.sign_out()
     expect(page.get_by_text("You are signed out.")).to_be_visible()
     page.reload()
     expect(page.get_by_label("User name")).to_be_focused()  # who has signed out stays out, in this tab

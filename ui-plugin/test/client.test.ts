@@ -7,7 +7,8 @@ import { ClusterListModel } from '../src/model/cluster-list.js';
 import { ListWatch } from '../src/model/list-watch.js';
 
 const BASE = 'https://kaas.example.com/prefix/v2/';
-const PAGE = { items: [], next_cursor: null };
+/** A page of the list, and counts as well. */
+const PAGE = { items: [], next_cursor: null, total: 0, states: {} };
 
 function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json', ...headers } });
@@ -99,6 +100,33 @@ describe('requests', () => {
   });
 });
 
+describe('lists of pages', () => {
+  const hx = (id: string, next: string | null) => json({ items: [{ id }], next_cursor: next });
+
+  it('of HX clusters are read to the last page, if they are not too many', async () => {
+    const few = clientOf(hx('a', 'n'), hx('b', null));
+    expect((await few.client.listAllHxClusters()).map(({ id }) => id)).toEqual(['a', 'b']);
+    expect(few.sent[1]?.url.searchParams.get('cursor')).toBe('n');
+    const many = clientOf(...['a', 'b', 'c', 'd', 'e'].map((id) => hx(id, 'n')));
+    expect((await many.client.listAllHxClusters()).map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('of nodes are read to the last page, the hidden ones counted', async () => {
+    const { client, sent } = clientOf(json({ items: [{ id: 'a' }], next_cursor: 'n', hidden: 2 }), json({ items: [{ id: 'b' }], next_cursor: null, hidden: 2 }));
+    expect(await client.listNodes('x')).toEqual({ nodes: [{ id: 'a' }, { id: 'b' }], hidden: 2 });
+    expect(sent.map(({ url }) => url.pathname + url.search)).toEqual(['/prefix/v2/clusters/x/nodes?limit=500', '/prefix/v2/clusters/x/nodes?limit=500&cursor=n']);
+  });
+
+  it('that are something else are told so', async () => {
+    for (const body of [{ items: [] }, { total: 3 }, null]) {
+      expect(await failureOf(clientOf(json(body)).client.listClusters({}, null))).toEqual({ kind: 'malformed', status: 200 });
+    }
+    expect(await failureOf(clientOf(json({})).client.countClusters({}))).toEqual({ kind: 'malformed', status: 200 });
+    expect(await failureOf(clientOf(json({})).client.explain('x'))).toEqual({ kind: 'malformed', status: 200 });
+    expect(await failureOf(clientOf(json([])).client.getCluster('x', null))).toEqual({ kind: 'malformed', status: 200 });
+  });
+});
+
 describe('answers', () => {
   it('reads freshness and entity tag', async () => {
     const { client } = clientOf(json(PAGE, 200, { 'ETag': 'W/"7"', 'KaaS-As-Of': '2026-03-01T00:00:00Z', 'KaaS-Stale': 'database, vcenter' }));
@@ -175,11 +203,11 @@ describe('a service that hangs', () => {
   });
 
   it('is told within ten seconds to somebody who just looks', async () => {
-    const client = hangingAfter(json(PAGE), json(PAGE), json(PAGE, 200, { 'KaaS-Watch-Cursor': 'c1' }), json(PAGE));
-    const model = new ClusterListModel(client, () => undefined, () => false);
+    const client = hangingAfter(json(PAGE), json(PAGE), json(PAGE), json(PAGE, 200, { 'KaaS-Watch-Cursor': 'c1' }), json(PAGE), json(PAGE));
+    const model = new ClusterListModel(client, { changed: () => undefined, isAdmin: () => false, isReading: () => false });
     const watch = new ListWatch(client, { changed: () => void model.refreshQuietly(), same: () => model.noteAnswer(), silent: (error) => model.noteSilence(error) });
     await model.refresh();
-    watch.follow(model.watchQuery());
+    watch.follow(model.watched());
     await vi.advanceTimersByTimeAsync(7_000);
     expect(model.failure).toBeNull(); // an answer may still come
     await vi.advanceTimersByTimeAsync(2_500);

@@ -3,14 +3,15 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/api/client.js';
 import { ApiError } from '../src/api/error.js';
-import type { Cluster, ClusterQuery, HxCluster, List, Vcenter } from '../src/api/types.js';
-import { ClusterListModel, PAGE_SIZE } from '../src/model/cluster-list.js';
+import type { Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, HxCluster, Vcenter } from '../src/api/types.js';
+import { FIRST_QUERY } from '../src/model/address.js';
+import { ClusterListModel } from '../src/model/cluster-list.js';
 
-type Page = Answer<List<Cluster>>;
+type Page = Answer<ClusterPage>;
 
 const row = (name: string): Cluster => ({ id: name, name }) as Cluster;
-const page = (names: string[], next: string | null = null, more: Partial<Page> = {}): Page => ({
-  notModified: false, body: { items: names.map(row), next_cursor: next }, etag: `W/"${names.join()}"`, asOf: null, stale: [], watchCursor: null, ...more,
+const page = (names: string[], total = names.length, more: Partial<Page> = {}): Page => ({
+  notModified: false, body: { items: names.map(row), next_cursor: null, total }, etag: `W/"${names.join()}"`, asOf: null, stale: [], watchCursor: null, ...more,
 });
 
 function refusal(code: string, status: number): ApiError {
@@ -18,52 +19,182 @@ function refusal(code: string, status: number): ApiError {
 }
 
 const listClusters = vi.fn<(query: ClusterQuery, etag: string | null, signal?: AbortSignal) => Promise<Page>>();
-const listHxClusters = vi.fn<(cursor: string | null) => Promise<List<HxCluster>>>();
+const countClusters = vi.fn<(filter: ClusterFilter, signal?: AbortSignal) => Promise<ClusterCounts>>();
+const listAllHxClusters = vi.fn<() => Promise<HxCluster[]>>();
 const listVcenters = vi.fn<() => Promise<Vcenter[]>>();
 const changed = vi.fn();
 let isAdmin: boolean;
+let isReading: boolean;
 let model: ClusterListModel;
 
 beforeEach(() => {
   vi.resetAllMocks();
-  listHxClusters.mockResolvedValue({ items: [], next_cursor: null });
+  listAllHxClusters.mockResolvedValue([]);
+  countClusters.mockResolvedValue({ total: 0, states: {} as ClusterCounts['states'] });
   isAdmin = false;
-  model = new ClusterListModel({ listClusters, listHxClusters, listVcenters }, changed, () => isAdmin, () => new Date(0));
+  isReading = false;
+  model = modelFor(FIRST_QUERY);
 });
+
+function modelFor(query: typeof FIRST_QUERY): ClusterListModel {
+  const listener = { changed, isAdmin: () => isAdmin, isReading: () => isReading };
+  return new ClusterListModel({ listClusters, countClusters, listAllHxClusters, listVcenters }, listener, query, () => new Date(0));
+}
 
 const names = (): string[] | undefined => model.page?.items.map((c) => c.name);
 const lastQuery = (): ClusterQuery | undefined => listClusters.mock.lastCall?.[0];
 
 describe('pages', () => {
-  it('go forward and back by cursor', async () => {
-    listClusters.mockImplementation(async (query) => (query.cursor === 'c2' ? page(['c']) : page(['a', 'b'], 'c2')));
+  it('are asked for by number, and there are as many as the total says', async () => {
+    listClusters.mockImplementation(async ({ offset }) => page(offset === 100 ? ['c'] : ['a', 'b'], 101));
     await model.refresh();
-    expect([names(), model.pageNumber, model.hasNext]).toEqual([['a', 'b'], 1, true]);
-    await model.nextPage();
-    expect(lastQuery()).toMatchObject({ cursor: 'c2', limit: PAGE_SIZE });
-    expect([names(), model.pageNumber, model.hasNext]).toEqual([['c'], 2, false]);
-    await model.nextPage();
-    expect(model.pageNumber).toBe(2);
-    await model.previousPage();
-    expect([names(), model.pageNumber]).toEqual([['a', 'b'], 1]);
-    expect(lastQuery()).not.toHaveProperty('cursor');
+    expect([names(), model.pageNumber, model.pageCount]).toEqual([['a', 'b'], 1, 3]);
+    expect(lastQuery()).toMatchObject({ limit: 50 });
+    expect(lastQuery()).not.toHaveProperty('offset');
+    await model.turnTo(3);
+    expect(lastQuery()).toMatchObject({ limit: 50, offset: 100 });
+    expect([names(), model.pageNumber]).toEqual([['c'], 3]);
+    await model.turnTo(4);
+    await model.turnTo(0);
+    expect(listClusters).toHaveBeenCalledTimes(2);
   });
 
-  it('begin at the front after another question', async () => {
-    listClusters.mockResolvedValue(page(['a'], 'c2'));
+  it('begin at the front after another question, another order and another size', async () => {
+    listClusters.mockResolvedValue(page(['a'], 500));
     await model.refresh();
-    await model.nextPage();
-    await model.ask({ q: 'x' });
-    expect(model.pageNumber).toBe(1);
-    expect(lastQuery()).toMatchObject({ q: 'x', sort: 'name' });
-    expect(lastQuery()).not.toHaveProperty('cursor');
+    for (const change of [{ q: 'x' }, { sort: 'state' }, { size: 100 }, { states: ['failed'] }, { label: 'a=b' }] as const) {
+      await model.turnTo(3);
+      await model.ask(change);
+      expect([model.pageNumber, lastQuery()?.offset]).toEqual([1, undefined]);
+    }
+    expect(lastQuery()).toEqual({ q: 'x', sort: 'state', limit: 100, state: 'failed', label: 'a=b', hx_cluster_id: '' });
   });
 
-  it('begin at the front when the service no longer knows the place', async () => {
-    listClusters.mockResolvedValueOnce(page(['a'], 'c2')).mockRejectedValueOnce(refusal('invalid_request', 400)).mockResolvedValueOnce(page(['n']));
+  it('that are no more are left for the last one', async () => {
+    listClusters.mockImplementation(async ({ offset }) => (offset === 50 ? page(['z'], 51) : page([], 51)));
+    model = modelFor({ ...FIRST_QUERY, page: 9 });
+    await model.start();
+    expect([names(), model.pageNumber, model.query.page]).toEqual([['z'], 2, 2]);
+  });
+});
+
+describe('counts', () => {
+  it('are of all states, whatever is chosen of them', async () => {
+    listClusters.mockResolvedValue(page(['a']));
+    countClusters.mockResolvedValue({ total: 7, states: { failed: 2 } as ClusterCounts['states'] });
+    await model.ask({ q: ' x ', states: ['failed'] });
+    expect([model.counts?.total, countClusters.mock.lastCall?.[0]]).toEqual([7, { q: 'x', label: '', hx_cluster_id: '' }]);
+    expect(model.watched()).toEqual({ q: 'x', label: '', hx_cluster_id: '' });
+  });
+
+  it('that cannot be had do not stop the list', async () => {
+    listClusters.mockResolvedValue(page(['a']));
+    countClusters.mockRejectedValue(refusal('internal', 500));
     await model.refresh();
-    await model.nextPage();
-    expect([names(), model.pageNumber, model.failure]).toEqual([['n'], 1, null]);
+    expect([names(), model.counts, model.failure]).toEqual([['a'], null, null]);
+  });
+});
+
+describe('rows that somebody reads', () => {
+  const body = (rows: Partial<Cluster>[]): Page => page([], rows.length, { body: { items: rows as Cluster[], next_cursor: null, total: rows.length } });
+  const before = body([{ id: 'a' }, { id: 'b' }, { id: 'c' }]);
+  const after = body([{ id: 'c' }, { id: 'a', state: 'failed' }, { id: 'd' }]);
+  const shown = (): unknown[] | undefined => model.page?.items.map(({ id, state }) => (state ? `${id} ${state}` : id));
+
+  beforeEach(async () => {
+    listClusters.mockResolvedValueOnce(before).mockResolvedValueOnce(after);
+    await model.refresh();
+    isReading = true;
+  });
+
+  it('stay where they are, with what is new of them, until they are let go', async () => {
+    await model.refreshQuietly();
+    expect([shown(), model.heldMoves]).toEqual([['a failed', 'b', 'c'], 4]);
+    model.showHeld();
+    expect([shown(), model.heldMoves]).toEqual([['c', 'a failed', 'd'], 0]);
+  });
+
+  it('are others at once for who asks', async () => {
+    await model.refresh();
+    expect([shown(), model.heldMoves]).toEqual([['c', 'a failed', 'd'], 0]);
+  });
+
+  it('are no longer held back when they are again where they were', async () => {
+    listClusters.mockResolvedValueOnce(before);
+    await model.refreshQuietly();
+    await model.refreshQuietly();
+    expect([shown(), model.heldMoves]).toEqual([['a', 'b', 'c'], 0]);
+  });
+
+  it('are let go with the next sign of the service, once nobody reads them', async () => {
+    await model.refreshQuietly();
+    model.noteAnswer();
+    expect(model.heldMoves).toBe(4);
+    isReading = false;
+    model.noteAnswer();
+    expect([shown(), model.heldMoves]).toEqual([['c', 'a failed', 'd'], 0]);
+  });
+
+  it('are let go when the page is as it was held back, once nobody reads them', async () => {
+    listClusters.mockResolvedValueOnce({ ...before, notModified: true, body: null });
+    await model.refreshQuietly();
+    isReading = false;
+    await model.refreshQuietly();
+    expect([shown(), model.heldMoves]).toEqual([['c', 'a failed', 'd'], 0]);
+  });
+
+  it('move while nobody reads them', async () => {
+    isReading = false;
+    await model.refreshQuietly();
+    expect([shown(), model.heldMoves]).toEqual([['c', 'a failed', 'd'], 0]);
+  });
+});
+
+describe('what is typed', () => {
+  it('is asked for one at a time: at once, then the newest when the answer is there', async () => {
+    let answer: (p: Page) => void = () => undefined;
+    listClusters.mockImplementationOnce(() => new Promise((done) => (answer = done))).mockResolvedValue(page(['abc']));
+    const typed = model.type('a');
+    await model.type('ab');
+    await model.type('abc');
+    expect([listClusters.mock.calls.length, model.query.q]).toEqual([1, 'abc']);
+    answer(page(['a']));
+    await typed;
+    expect(listClusters.mock.calls.map(([query]) => query.q)).toEqual(['a', 'abc']);
+    expect([names(), model.loading]).toEqual([['abc'], false]);
+  });
+
+  it('is asked for when the call before has failed', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    listClusters.mockImplementationOnce(() => new Promise((_, no) => (fail = no))).mockResolvedValue(page(['ab']));
+    const typed = model.type('a');
+    await model.type('ab');
+    fail(refusal('busy', 503));
+    await typed;
+    expect([names(), model.failure]).toEqual([['ab'], null]);
+  });
+});
+
+describe('an HX cluster that is named', () => {
+  const hx = (id: string, name: string): HxCluster => ({ id, name }) as HxCluster;
+  const named = { ...FIRST_QUERY, hxName: 'HX-East' };
+
+  beforeEach(() => {
+    listClusters.mockResolvedValue(page(['a']));
+    model = modelFor(named);
+  });
+
+  it('is asked for by its id', async () => {
+    listAllHxClusters.mockResolvedValue([hx('1', 'HX-East'), hx('2', 'HX-West')]);
+    await model.start();
+    expect(listClusters.mock.calls.map(([query]) => query.hx_cluster_id)).toEqual(['1']);
+    expect([model.hxFault, model.query.hxName, model.query.hxClusterId]).toEqual([null, '', '1']);
+  });
+
+  it.each([[[], false], [[hx('1', 'HX-East'), hx('2', 'HX-East')], true]])('that is not one (%#) is told, and all are shown', async (items, isSeveral) => {
+    listAllHxClusters.mockResolvedValue(items);
+    await model.start();
+    expect([model.hxFault, model.query.hxClusterId, names()]).toEqual([{ name: 'HX-East', isSeveral }, '', ['a']]);
   });
 });
 
@@ -72,17 +203,8 @@ describe('questions', () => {
     listClusters.mockResolvedValue(page([]));
     await model.ask({ q: 'x' });
     await model.ask({ q: 'x' });
+    await model.go({ ...FIRST_QUERY, q: 'x' });
     expect(listClusters).toHaveBeenCalledTimes(1);
-  });
-
-  it('turn the order around on the second press', async () => {
-    listClusters.mockResolvedValue(page([]));
-    await model.sortBy('state');
-    expect(lastQuery()?.sort).toBe('state');
-    await model.sortBy('state');
-    expect(lastQuery()?.sort).toBe('-state');
-    await model.sortBy('state');
-    expect(lastQuery()?.sort).toBe('state');
   });
 
   it('overtake: the answer to the earlier one is dropped and its call given up', async () => {
@@ -186,7 +308,7 @@ describe('what following the list tells', () => {
 
 describe('vCenters that are away', () => {
   const vcenter = (name: string, state: Vcenter['state']): Vcenter => ({ id: name, name, state });
-  const stale = page(['a'], null, { stale: ['vcenter'] });
+  const stale = page(['a'], 1, { stale: ['vcenter'] });
 
   it('are named to an administrator, until they are back', async () => {
     isAdmin = true;
@@ -216,30 +338,23 @@ describe('vCenters that are away', () => {
 });
 
 describe('HX clusters', () => {
-  it('are read to the last page', async () => {
-    listClusters.mockResolvedValue(page([]));
-    listHxClusters.mockImplementation(async (cursor) => ({ items: [{ id: cursor ?? 'first' } as HxCluster], next_cursor: cursor === null ? 'n' : null }));
-    await model.refresh();
-    expect(model.hxClusters?.map((h) => h.id)).toEqual(['first', 'n']);
-  });
-
   it('that cannot be read do not stop the list', async () => {
     listClusters.mockResolvedValue(page(['a']));
-    listHxClusters.mockRejectedValue(refusal('internal', 500));
+    listAllHxClusters.mockRejectedValue(refusal('internal', 500));
     await model.refresh();
     expect([names(), model.hxFailed, model.failure]).toEqual([['a'], true, null]);
   });
 
-  it('that come when the list has gone say nothing, and no more are asked for', async () => {
-    let come = (_page: List<HxCluster>): void => {};
+  it('that come when the list has gone say nothing', async () => {
+    let come = (_all: HxCluster[]): void => {};
     listClusters.mockResolvedValue(page(['a']));
-    listHxClusters.mockReturnValueOnce(new Promise((resolve) => { come = resolve; }));
+    listAllHxClusters.mockReturnValueOnce(new Promise((resolve) => { come = resolve; }));
     const refreshed = model.refresh();
     await vi.waitFor(() => expect(names()).toEqual(['a']));
     model.stop();
     changed.mockClear();
-    come({ items: [], next_cursor: 'n' });
+    come([]);
     await refreshed;
-    expect([changed.mock.calls.length, listHxClusters.mock.calls.length, model.hxClusters]).toEqual([0, 1, null]);
+    expect([changed.mock.calls.length, model.hxClusters]).toEqual([0, null]);
   });
 });

@@ -1,10 +1,11 @@
 // Values as they are shown, and what must never become a link.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../src/api/error.js';
 import type { ClusterState, HxCluster, Placement } from '../src/api/types.js';
-import { describeFailure, describeSignInFailure, sentence } from '../src/model/failure-text.js';
-import { absoluteTime, describeHxClusters, describePlacement, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl } from '../src/model/format.js';
+import { describeFailure, describeSignInFailure } from '../src/model/failure-text.js';
+import { absoluteTime, age, askedLabel, describeHxClusters, describePlacement, describeReason, describeReplicas, describeState, freshness, hostOf, relativeTime, safeHttpsUrl } from '../src/model/format.js';
+import { sentence } from '../src/model/sentence.js';
 import { missingField, sourceOf } from '../src/model/sign-in-form.js';
 import { chooseLanguage, strings } from '../src/strings/index.js';
 
@@ -34,13 +35,40 @@ describe('replicas', () => {
 });
 
 describe('placement', () => {
-  it('names HX clusters, then vSphere clusters with datacenter, then counts the hidden', () => {
-    const text = describePlacement(placement({ vsphere_clusters: [v('HX-East'), v(null, 'domain-c9', null)], hx_clusters: [{ id: '1', name: 'HX-East', name_source: 'vcenter', hx_uuid: null }], hidden: 2 }));
-    expect(text).toEqual({ title: 'HX-East', lines: ['DC0 / HX-East', 'domain-c9'], hidden: 'and 2 more that you may not see', declared: false });
+  const hx = (name: string) => ({ id: name, name, name_source: 'vcenter' as const, hx_uuid: null });
+  it('names HX clusters, else vSphere clusters with datacenter, and counts the hidden', () => {
+    const both = placement({ vsphere_clusters: [v('East')], hx_clusters: [hx('HX-East'), hx('HX-East'), hx('HX-West')], hidden: 2 });
+    expect(describePlacement(both)).toEqual({ names: ['HX-East', 'HX-West'], hidden: '2 more, hidden from you' });
+    expect(describePlacement(placement({ vsphere_clusters: [v('East'), v(null, 'domain-c9', null)] }))).toEqual({ names: ['DC0 / East', 'domain-c9'], hidden: null });
   });
   it('tells hidden from nowhere', () => {
-    expect(describePlacement(placement({ hidden: 1 })).title).toBe('1 vSphere cluster that you may not see');
-    expect(describePlacement(placement({})).title).toBe('Not placed');
+    expect(describePlacement(placement({ hidden: 1 })).hidden).toBe('1 vSphere cluster, hidden from you');
+    expect(describePlacement(placement({})).hidden).toBe('Not known');
+  });
+});
+
+describe('reasons', () => {
+  afterEach(() => chooseLanguage(['en']));
+  it.each([
+    ['no report since 2026-03-01T20:32:35Z, when it was ready', /^No report since Mar 1, 2026, .*, when it was: Ready\.$/, /^Keine Meldung seit 01\.03\.2026, .*: Bereit\.$/],
+    ['VM a b is powered off; VM c is gone; another has its name; and 4 more', 'VM a b is powered off; VM c is gone; another has its name; and 4 more.', /^VM a b ist ausgeschaltet; VM c ist nicht mehr da; eine andere/],
+    ['host esx-1 of VM cp-0 does not respond', 'Host esx-1 of VM cp-0 does not respond.', 'Host esx-1 der VM cp-0 antwortet nicht.'],
+    ['host esx-1 of VM cp-0 is disconnected', 'Host esx-1 of VM cp-0 is disconnected.', 'Host esx-1 der VM cp-0 ist nicht verbunden.'],
+    ['no virtual machine of its control plane is running', 'No virtual machine of its control plane is running.', /^Keine virtuelle Maschine/],
+    ['waiting since 2026-03-01T20:32:35Z; some of its virtual machines are not running', /^Waiting since Mar 1, 2026.*; some of/, /^Waiting since 01\.03\.2026.*; einige seiner/],
+    ['VM x is constructor', 'VM x is constructor.', 'VM x is constructor.'],
+    ['', '', ''], [null, '', ''],
+  ])('%j are told', (reason, english, german) => {
+    for (const [language, text] of [['en', english], ['de', german]] as const) {
+      chooseLanguage([language]);
+      expect(describeReason(reason)).toEqual(text instanceof RegExp ? expect.stringMatching(text) : text);
+    }
+  });
+});
+
+describe('labels', () => {
+  it('are asked for as they are, or by key where a comma would part them', () => {
+    expect([askedLabel('a', 'b=c'), askedLabel('a', 'b,c')]).toEqual(['a=b=c', 'a']);
   });
 });
 
@@ -73,13 +101,19 @@ describe('times', () => {
     ['2026-03-02T09:53:00Z', '7 minutes ago'],
     ['2026-03-02T05:00:00Z', '5 hours ago'],
     ['2026-02-28T09:00:00Z', '2 days ago'],
+    ['2026-01-10T09:00:00Z', '51 days ago'],
     ['2025-12-20T09:00:00Z', '2 months ago'],
     ['2023-01-01T00:00:00Z', '3 years ago'],
     ['2026-03-02T12:00:00Z', 'in 2 hours'],
-    ['not a time', 'Never'],
-    [null, 'Never'],
+    ['not a time', ''],
+    [null, ''],
   ])('%s is %s', (iso, text) => {
     expect(relativeTime(iso, now)).toBe(text);
+  });
+  it.each([['2026-03-02T09:59:59Z', '1 minute'], ['2026-03-02T05:00:00Z', '5 hours'], ['2025-12-20T09:00:00Z', '2 months'], ['2027-01-01T00:00:00Z', '1 minute'], ['x', '']])(
+    'since %s it is %s', (iso, text) => expect(age(iso, now)).toBe(text));
+  it.each([[0, 'now'], [4_999, 'now'], [14_000, '10 seconds ago'], [60_000, '1 minute ago'], [-3_000, 'now']])('%i ms ago is %s', (ms, text) => {
+    expect(freshness(new Date(now - ms), now)).toBe(text);
   });
   it('in full name the zone', () => {
     expect(absoluteTime('2026-03-02T09:05:07Z', 'UTC')).toBe('Mar 2, 2026, 9:05:07 AM UTC');

@@ -2,7 +2,10 @@
 // token is asked through TokenHolder.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
-import type { Cluster, ClusterQuery, HxCluster, List, LoginPasswordRequest, LoginWays, PasswordChange, Problem, StaleReason, Token, Vcenter, Whoami } from './types.js';
+import type {
+  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, PasswordChange,
+  Problem, StaleReason, Token, Vcenter, Whoami,
+} from './types.js';
 
 /** Who has the current token, and wants to know when the service no longer takes it. */
 export interface TokenHolder {
@@ -59,6 +62,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const SLOW_MS = 5_000;
 const WAYS_TIMEOUT_MS = 5_000;
 const DEFAULT_SETTLE_MS = 300;
+/** Of 500 HX clusters each. */
+const HX_PAGES_MAX = 4;
 /** The service holds a request so long; in a little more than that it has answered, or it hangs. */
 const WATCH_WAIT_S = 5;
 const WATCH_TIMEOUT_MS = 8_000;
@@ -120,27 +125,90 @@ export class ApiClient {
   }
 
   /** One page of clusters; with `etag` the answer may be "not modified". */
-  async listClusters(query: ClusterQuery, etag: string | null, signal?: AbortSignal): Promise<Answer<List<Cluster>>> {
-    return this.list<Cluster>({ method: 'GET', path: 'clusters', query: { ...query }, etag, signal });
+  async listClusters(query: ClusterQuery, etag: string | null, signal?: AbortSignal): Promise<Answer<ClusterPage>> {
+    const answer = await this.call<ClusterPage>({ method: 'GET', path: 'clusters', query: { ...query }, etag, signal });
+    const isPage = answer.notModified || (Array.isArray(answer.body?.items) && typeof answer.body.total === 'number');
+    if (!isPage) throw new ApiError({ kind: 'malformed', status: 200 });
+    return answer;
+  }
+
+  async countClusters(filter: ClusterFilter, signal?: AbortSignal): Promise<ClusterCounts> {
+    const { body } = await this.call<ClusterCounts>({ method: 'GET', path: 'clusters/counts', query: { ...filter }, signal });
+    if (typeof body?.total !== 'number' || typeof body.states !== 'object') throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
   }
 
   /**
    * Waits until the list is another one than `cursor` stands for (empty: does not wait), or for a while. The cursor speaks of all pages, so
    * one row is enough.
    */
-  async watchClusters(query: ClusterQuery, cursor: string, signal: AbortSignal): Promise<Watched> {
-    const { q, hx_cluster_id } = query;
-    const answer = await this.call({
-      method: 'GET', path: 'clusters', query: { q, hx_cluster_id, limit: 1, watch: cursor, wait: WATCH_WAIT_S }, signal, timeoutMs: WATCH_TIMEOUT_MS,
-    });
+  async watchClusters(filter: ClusterFilter, cursor: string, signal: AbortSignal): Promise<Watched> {
+    const query = { ...filter, limit: 1, watch: cursor, wait: WATCH_WAIT_S };
+    const answer = await this.call({ method: 'GET', path: 'clusters', query, signal, timeoutMs: WATCH_TIMEOUT_MS });
     if (answer.watchCursor === null) throw new ApiError({ kind: 'malformed', status: 200 });
     return { changed: answer.body !== null, cursor: answer.watchCursor };
+  }
+
+  /** One cluster; with `etag` the answer may be "not modified". Throws ApiError (`not_found` also for one that the caller may not see). */
+  async getCluster(id: string, etag: string | null, signal?: AbortSignal): Promise<Answer<Cluster>> {
+    const answer = await this.call<Cluster>({ method: 'GET', path: `clusters/${id}`, etag, signal });
+    if (!answer.notModified && typeof answer.body?.name !== 'string') throw new ApiError({ kind: 'malformed', status: 200 });
+    return answer;
+  }
+
+  /** All nodes of a cluster, and how many more the caller may not see. */
+  async listNodes(id: string, signal?: AbortSignal): Promise<{ nodes: Node[]; hidden: number }> {
+    const nodes: Node[] = [];
+    let hidden = 0;
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const query = { limit: 500, cursor };
+      const { body } = await this.list<Node>({ method: 'GET', path: `clusters/${id}/nodes`, query, signal });
+      nodes.push(...(body?.items ?? []));
+      hidden = (body as NodePage | null)?.hidden ?? 0;
+      cursor = body?.next_cursor ?? null;
+    }
+    return { nodes, hidden };
+  }
+
+  /** By which rules the caller sees a cluster. */
+  async explain(id: string, signal?: AbortSignal): Promise<Explanation> {
+    const { body } = await this.call<Explanation>({ method: 'GET', path: `clusters/${id}/explain`, signal });
+    if (!Array.isArray(body?.rules)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
+  }
+
+  /** The first grants by which a cluster is seen. Throws ApiError `forbidden` for who may not know them. */
+  async listClusterGrants(id: string, signal?: AbortSignal): Promise<Grant[]> {
+    return (await this.list<Grant>({ method: 'GET', path: `clusters/${id}/grants`, query: { limit: 500 }, signal })).body?.items ?? [];
+  }
+
+  /** For administrators: what was done with a cluster lately, newest first. */
+  async listClusterEvents(id: string, limit: number, signal?: AbortSignal): Promise<AuditEntry[]> {
+    const query = { object_kind: 'cluster', object_id: id, limit };
+    return (await this.list<AuditEntry>({ method: 'GET', path: 'audit', query, signal })).body?.items ?? [];
   }
 
   async listHxClusters(cursor: string | null, signal?: AbortSignal): Promise<List<HxCluster>> {
     const query = { limit: 500, cursor: cursor ?? undefined };
     const answer = await this.list<HxCluster>({ method: 'GET', path: 'hx-clusters', query, signal });
     return answer.body ?? { items: [], next_cursor: null };
+  }
+
+  /** All of them, up to as many as a selector or a page can hold. */
+  async listAllHxClusters(signal?: AbortSignal): Promise<HxCluster[]> {
+    const all: HxCluster[] = [];
+    let cursor: string | null = null;
+    for (let n = 0; n < HX_PAGES_MAX && (n === 0 || cursor !== null); n += 1) {
+      const page: List<HxCluster> = await this.listHxClusters(cursor, signal);
+      all.push(...page.items);
+      cursor = page.next_cursor;
+    }
+    return all;
+  }
+
+  /** For administrators. */
+  async listHxConnections(signal?: AbortSignal): Promise<HxConnection[]> {
+    return (await this.list<HxConnection>({ method: 'GET', path: 'hx-connections', query: { limit: 500 }, signal })).body?.items ?? [];
   }
 
   /** For administrators. */

@@ -84,7 +84,64 @@ export interface Cluster extends Record<(typeof textsBelowName)[number], string 
   control_plane: Replicas;
   workers: Replicas;
   placement: Placement;
+  labels: Record<string, string>;
+  created_at: string;
+  updated_at: string;
   observed_at: string | null;
+}
+
+export type NodeState = 'unknown' | 'ready' | 'not_ready';
+
+export interface Node {
+  id: string;
+  name: string;
+  role: 'control_plane' | 'worker';
+  kubernetes_version: string | null;
+  address: string | null;
+  vm_name: string | null;
+  state: NodeState;
+  vm: { name: string | null; power: 'unknown' | 'on' | 'off' | 'suspended'; match: string } | null;
+  host: { moref: string; name: string | null; connection: 'unknown' | 'connected' | 'not_responding' | 'disconnected' } | null;
+  vsphere_cluster: VsphereCluster | null;
+}
+
+export interface NodePage extends List<Node> {
+  /** How many nodes the viewer may not see. */
+  hidden: number;
+}
+
+/** A rule by which somebody may see a cluster. */
+export interface SightRule {
+  kind: 'role' | 'role_mapping' | 'grant' | 'vcenter_privilege' | 'vcenter_admin' | 'service_account';
+  object_type: 'all' | 'cluster' | 'vsphere_cluster' | 'hx_cluster';
+  object_name: string | null;
+  /** Null: not known. */
+  matched: boolean | null;
+  principal_name: string | null;
+}
+
+export interface Explanation {
+  rules: SightRule[];
+}
+
+export interface Grant {
+  id: string;
+  principal_id: string;
+  principal_name: string | null;
+  role: 'viewer' | 'admin';
+  object_kind: 'cluster' | 'vsphere_cluster' | 'hx_cluster';
+  object_name: string | null;
+  created_at: string;
+}
+
+export interface AuditEntry {
+  id: string;
+  at: string;
+  action: string;
+  principal_id: string | null;
+  principal_name: string | null;
+  result: string | null;
+  reason: string | null;
 }
 
 export interface HxCluster {
@@ -92,6 +149,25 @@ export interface HxCluster {
   name: string;
   vsphere_cluster: VsphereCluster;
   present: boolean;
+}
+
+/** What an HX cluster said of itself; words are as HX spells them, null where it does not tell. */
+export interface HxFacts {
+  version: string | null;
+  state: string | null;
+  resiliency: string | null;
+  space: string | null;
+  messages: string | null;
+  capacity_bytes: number | null;
+  used_bytes: number | null;
+  nodes_configured: number | null;
+  nodes_online: number | null;
+  alarms: number | null;
+}
+
+export interface HxConnection {
+  hx_cluster: { id: string };
+  status: { state: 'unknown' | 'ok' | 'failing' | 'refused'; checked_at: string | null; facts: HxFacts | null };
 }
 
 export interface Vcenter {
@@ -105,14 +181,33 @@ export interface List<T> {
   next_cursor: string | null;
 }
 
-export type SortKey = 'name' | 'state' | 'kubernetes_version';
+/** A page, and how many there are on all pages. */
+export interface ClusterPage extends List<Cluster> {
+  total: number;
+}
+
+/** How many clusters fit a filter, and how many of them are in each state. */
+export interface ClusterCounts {
+  total: number;
+  states: Record<ClusterState, number>;
+}
+
+export type SortKey = 'name' | 'state' | 'kubernetes_version' | 'control_plane' | 'workers' | 'hx_cluster' | 'created_at' | 'updated_at';
 export type Sort = SortKey | `-${SortKey}`;
 
-export interface ClusterQuery {
+export interface ClusterFilter {
   q?: string;
   hx_cluster_id?: string;
+  /** States, separated by commas. */
+  state?: string;
+  /** `key=value`. */
+  label?: string;
+}
+
+export interface ClusterQuery extends ClusterFilter {
   sort?: Sort;
   limit?: number;
+  offset?: number;
   cursor?: string;
 }
 

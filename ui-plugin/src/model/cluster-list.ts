@@ -1,43 +1,50 @@
-// The state behind the list: query, page, freshness, failure. Asks the service and tells its listener of changes; no markup.
+// The state behind the list: question, page, counts, freshness, failure. Asks the service and tells its listener of changes; no markup.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { Answer, ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { Cluster, ClusterQuery, HxCluster, List, Sort, SortKey, StaleReason } from '../api/types.js';
+import type { ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, HxCluster, Sort, StaleReason } from '../api/types.js';
+import { FIRST_QUERY, type ListQuery } from './address.js';
+import { countMoves, inPlace } from './rows.js';
 
-type Api = Pick<ApiClient, 'listClusters' | 'listHxClusters' | 'listVcenters'>;
+type Api = Pick<ApiClient, 'listClusters' | 'countClusters' | 'listAllHxClusters' | 'listVcenters'>;
 
-export interface Query {
-  q: string;
-  hxClusterId: string;
-  sort: Sort;
+export interface ListListener {
+  /** Something of the model is another than before. */
+  changed(): void;
+  isAdmin(): boolean;
+  /** Somebody points at the rows or has the focus in them: they must not move. */
+  isReading(): boolean;
 }
 
-export const PAGE_SIZE = 50;
-const FIRST_QUERY: Query = { q: '', hxClusterId: '', sort: 'name' };
-/** The selector needs no more; beyond that the filter box serves better. */
-const HX_PAGES_MAX = 4;
-
 export class ClusterListModel {
-  query: Query = { ...FIRST_QUERY };
+  /** What is asked; `page` is the last good answer, which may be one to the question before. */
+  query: ListQuery;
   /** The last good page; stays while the next one is fetched and when that fails. */
-  page: List<Cluster> | null = null;
+  page: ClusterPage | null = null;
+  /** The number of that page. */
+  pageNumber = 1;
+  /** Of what fits the filters but the one by state; null while they are not known. */
+  counts: ClusterCounts | null = null;
+  /** How many changes are held back, since they would move rows that somebody reads. */
+  heldMoves = 0;
   hxClusters: HxCluster[] | null = null;
   hxFailed = false;
+  /** Why the HX cluster that the address names is not asked for: there is none of this name, or several. */
+  hxFault: { name: string; isSeveral: boolean } | null = null;
   loading = false;
   failure: ApiError | null = null;
   stale: StaleReason[] = [];
   /** Names of the vCenters that make the list stale, where the viewer may know them. */
   awayVcenters: string[] = [];
   asOf: string | null = null;
+  /** When the service last said that this is how it is. */
   refreshedAt: Date | null = null;
-  /** Number of the page that is shown; not of one that is still on its way. */
-  pageNumber = 1;
 
-  /** Cursors of the pages before and of this one; empty on the first. */
-  private cursors: string[] = [];
+  private held: ClusterPage | null = null;
   private etag: string | null = null;
-  /** What `page` answers. */
+  /** What `page` answers, and what is asked for by the call under way. */
   private pageKey = '';
+  private askedKey = '';
   private running: AbortController | null = null;
   /** The list has changed since what is under way was asked for. */
   private isDue = false;
@@ -45,20 +52,38 @@ export class ClusterListModel {
   private readonly life = new AbortController();
 
   constructor(
-    private readonly api: Api, private readonly changed: () => void, private readonly isAdmin: () => boolean, private readonly now: () => Date = () => new Date(),
-  ) {}
+    private readonly api: Api, private readonly listener: ListListener, query: ListQuery = FIRST_QUERY, private readonly now: () => Date = () => new Date(),
+  ) {
+    this.query = query;
+  }
 
-  get hasNext(): boolean {
-    return this.page?.next_cursor != null;
+  get pageCount(): number {
+    return Math.max(1, Math.ceil((this.page?.total ?? 0) / this.query.size));
   }
 
   get isFiltered(): boolean {
-    return this.query.q !== '' || this.query.hxClusterId !== '';
+    const { q, states, label, hxClusterId } = this.query;
+    return q.trim() !== '' || states.length > 0 || label !== '' || hxClusterId !== '';
   }
 
-  /** What to follow: the question, whatever its page and order. */
-  watchQuery(): ClusterQuery {
-    return { q: this.query.q, hx_cluster_id: this.query.hxClusterId };
+  /** What to follow, and to count: the question, whatever its page, order and states, since the counts are of all states. */
+  watched(): ClusterFilter {
+    return { q: this.query.q.trim(), hx_cluster_id: this.query.hxClusterId, label: this.query.label };
+  }
+
+  /** The question without its page, for all of its rows. */
+  wholeQuery(): ClusterQuery {
+    return { ...this.watched(), state: this.query.states.join(), sort: this.query.sort };
+  }
+
+  /** Everything for the first time. An HX cluster that is asked for by its name has to be known first. */
+  async start(): Promise<void> {
+    if (this.query.hxName === '') return this.refresh();
+    this.loading = true;
+    this.listener.changed();
+    await this.loadHxClusters();
+    this.findHxName();
+    await this.load();
   }
 
   /** Everything anew: the rows and the entries of the selector. */
@@ -75,48 +100,55 @@ export class ClusterListModel {
     else await this.load(true);
   }
 
-  /** The service answers, and nothing has changed: if a call has failed before, another one will not. */
+  /** The service answers, and nothing has changed: if a call has failed before, another one will not. What was held back is shown if nobody reads any more. */
   noteAnswer(): void {
-    if (this.failure) void this.refreshQuietly();
+    if (this.failure) return void this.refreshQuietly();
+    this.refreshedAt = this.now();
+    if (this.listener.isReading()) this.listener.changed();
+    else this.showHeld();
   }
 
   /** The service has not answered somebody else's call. A call of one's own that is under way tells by itself. */
   noteSilence(error: ApiError): void {
     if (this.loading) return;
     this.failure = error;
-    this.changed();
+    this.listener.changed();
   }
 
-  async ask(change: Partial<Query>): Promise<void> {
-    const next = { ...this.query, ...change };
-    if (next.q === this.query.q && next.hxClusterId === this.query.hxClusterId && next.sort === this.query.sort) return;
-    this.query = next;
-    this.firstPage();
-    await this.load();
+  /** Another question, from its first page, unless the page is what is asked for. */
+  async ask(change: Partial<ListQuery>): Promise<void> {
+    if (this.change(change)) await this.load();
+  }
+
+  /** What is typed is asked for at once, but while somebody waits for an answer only when that is there: one call at a time follows the fingers. */
+  async type(q: string): Promise<void> {
+    if (!this.change({ q })) return;
+    if (this.loading) this.listener.changed();
+    else await this.load();
+  }
+
+  /** Another place of the same page: an address that somebody has followed. */
+  async go(query: ListQuery): Promise<void> {
+    if (JSON.stringify(query) !== JSON.stringify(this.query)) await this.ask(query);
   }
 
   async clearFilters(): Promise<void> {
-    await this.ask({ q: '', hxClusterId: '' });
+    await this.ask({ q: '', states: [], label: '', hxClusterId: '' });
   }
 
-  /** Sorts by `key`, or turns the order around if it is the key already. */
-  async sortBy(key: SortKey): Promise<void> {
-    await this.ask({ sort: this.query.sort === key ? `-${key}` : key });
+  async sortBy(sort: Sort): Promise<void> {
+    await this.ask({ sort });
   }
 
-  async nextPage(): Promise<void> {
-    const cursor = this.page?.next_cursor;
-    if (cursor == null || this.loading) return;
-    this.cursors = [...this.cursors, cursor];
-    this.etag = null;
-    await this.load();
+  async turnTo(page: number): Promise<void> {
+    if (page >= 1 && page <= this.pageCount) await this.ask({ page });
   }
 
-  async previousPage(): Promise<void> {
-    if (this.cursors.length === 0 || this.loading) return;
-    this.cursors = this.cursors.slice(0, -1);
-    this.etag = null;
-    await this.load();
+  /** Shows what was held back, if something was. */
+  showHeld(): void {
+    if (this.held !== null) this.page = this.held;
+    this.letGo();
+    this.listener.changed();
   }
 
   /** Gives up what is under way, for good; the answers are dropped. */
@@ -126,9 +158,13 @@ export class ClusterListModel {
     this.running = null;
   }
 
-  private firstPage(): void {
-    this.cursors = [];
-    this.etag = null;
+  /** Is it another question than before? */
+  private change(change: Partial<ListQuery>): boolean {
+    const before = this.query;
+    this.query = { ...before, page: 1, ...change };
+    const isOther = JSON.stringify(before) !== JSON.stringify(this.query);
+    if (isOther) this.etag = null;
+    return isOther;
   }
 
   private async load(quiet = false): Promise<void> {
@@ -137,21 +173,26 @@ export class ClusterListModel {
     this.running = running;
     this.loading = !quiet;
     this.isDue = false;
-    if (!quiet) this.changed();
+    this.askedKey = this.key();
+    const page = this.query.page;
+    if (!quiet) this.listener.changed();
     try {
-      const answer = await this.api.listClusters(this.wireQuery(), this.etag, running.signal);
-      if (this.running === running) this.take(answer);
+      const [answer] = await Promise.all([this.api.listClusters(this.wireQuery(), this.etag, running.signal), this.loadCounts(running.signal)]);
+      if (this.running === running) await this.take(answer, page, quiet);
     } catch (error) {
-      if (this.running === running) await this.fail(error, quiet);
+      if (this.running === running) await this.fail(error);
     }
   }
 
-  private take(answer: Answer<List<Cluster>>): void {
+  private async take(answer: Answer<ClusterPage>, pageNumber: number, quiet: boolean): Promise<void> {
     if (answer.body !== null) {
-      this.page = answer.body;
-      this.pageKey = this.key();
-      this.pageNumber = this.cursors.length + 1;
+      if (quiet && this.pageKey === this.askedKey) this.showQuietly(answer.body);
+      else this.show(answer.body);
+      this.pageKey = this.askedKey;
+      this.pageNumber = pageNumber;
       this.etag = answer.etag;
+    } else if (!this.listener.isReading()) {
+      this.showHeld();
     }
     this.asOf = answer.asOf;
     this.stale = answer.stale;
@@ -159,10 +200,32 @@ export class ClusterListModel {
     this.refreshedAt = this.now();
     this.done();
     void this.nameAway();
-    if (this.isDue) void this.load(true);
+    if (this.askedKey !== this.key()) await this.load();
+    else if (pageNumber > this.pageCount) await this.ask({ page: this.pageCount });
+    else if (this.isDue) void this.load(true);
   }
 
-  private async fail(error: unknown, quiet: boolean): Promise<void> {
+  private show(page: ClusterPage): void {
+    this.page = page;
+    this.letGo();
+  }
+
+  /** What is new of each row at once; where rows stand only when nobody reads them. */
+  private showQuietly(page: ClusterPage): void {
+    const shown = this.page?.items ?? [];
+    const moves = this.listener.isReading() ? countMoves(shown, page.items) : 0;
+    if (moves === 0) return this.show(page);
+    this.page = { ...page, items: inPlace(shown, page.items) };
+    this.held = page;
+    this.heldMoves = moves;
+  }
+
+  private letGo(): void {
+    this.held = null;
+    this.heldMoves = 0;
+  }
+
+  private async fail(error: unknown): Promise<void> {
     if (isAborted(error)) return;
     if (!(error instanceof ApiError)) {
       this.done();
@@ -170,16 +233,12 @@ export class ClusterListModel {
     }
     // The session tells the page itself, and the page goes away with all its rows.
     if (isSessionOver(error)) return this.done();
-    if (this.cursors.length > 0 && error.code === 'invalid_request') {
-      // The place in the list is no longer known (the service has been updated, say): begin again at the front.
-      this.firstPage();
-      await this.load(quiet);
-      return;
-    }
+    if (this.askedKey !== this.key()) return await this.load();
     // Rows of another question would be taken for the answer to this one.
-    if (this.pageKey !== this.key()) {
+    if (this.pageKey !== this.askedKey) {
       this.page = null;
-      this.pageNumber = this.cursors.length + 1;
+      this.counts = null;
+      this.letGo();
     }
     this.failure = error;
     this.done();
@@ -188,14 +247,25 @@ export class ClusterListModel {
   private done(): void {
     this.running = null;
     this.loading = false;
-    this.changed();
+    this.listener.changed();
+  }
+
+  /** Without counts the list is as good as it was. */
+  private async loadCounts(signal: AbortSignal): Promise<void> {
+    let counts: ClusterCounts | null = null;
+    try {
+      counts = await this.api.countClusters(this.watched(), signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) && !isAborted(error)) throw error;
+    }
+    if (!signal.aborted) this.counts = counts;
   }
 
   /** Who can do something about a vCenter that is away is told which it is. */
   private async nameAway(): Promise<void> {
     let names: string[] = [];
     try {
-      const isTold = this.stale.includes('vcenter') && this.isAdmin();
+      const isTold = this.stale.includes('vcenter') && this.listener.isAdmin();
       const vcenters = isTold ? await this.api.listVcenters(this.life.signal) : [];
       names = vcenters.filter(({ state }) => state === 'unreachable' || state === 'refused').map(({ name }) => name);
     } catch (error) {
@@ -204,20 +274,13 @@ export class ClusterListModel {
     }
     if (this.life.signal.aborted || names.join() === this.awayVcenters.join()) return;
     this.awayVcenters = names;
-    this.changed();
+    this.listener.changed();
   }
 
   private async loadHxClusters(): Promise<void> {
     try {
-      const all: HxCluster[] = [];
-      let cursor: string | null = null;
-      for (let n = 0; n < HX_PAGES_MAX; n += 1) {
-        const page: List<HxCluster> = await this.api.listHxClusters(cursor, this.life.signal);
-        if (this.life.signal.aborted) return;
-        all.push(...page.items);
-        cursor = page.next_cursor;
-        if (cursor === null) break;
-      }
+      const all = await this.api.listAllHxClusters(this.life.signal);
+      if (this.life.signal.aborted) return;
       this.hxClusters = all;
       this.hxFailed = false;
     } catch (error) {
@@ -225,7 +288,14 @@ export class ClusterListModel {
       if (!(error instanceof ApiError)) throw error;
       this.hxFailed = this.hxClusters === null;
     }
-    this.changed();
+    this.listener.changed();
+  }
+
+  private findHxName(): void {
+    const name = this.query.hxName;
+    const found = (this.hxClusters ?? []).filter((hx) => hx.name === name);
+    this.query = { ...this.query, hxName: '', hxClusterId: found.length === 1 ? (found[0]?.id ?? '') : '' };
+    this.hxFault = found.length === 1 ? null : { name, isSeveral: found.length > 1 };
   }
 
   private key(): string {
@@ -233,8 +303,8 @@ export class ClusterListModel {
   }
 
   private wireQuery(): ClusterQuery {
-    const { q, hxClusterId, sort } = this.query;
-    const cursor = this.cursors.at(-1);
-    return { q, hx_cluster_id: hxClusterId, sort, limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
+    const { page, size } = this.query;
+    const offset = (page - 1) * size;
+    return { ...this.wholeQuery(), limit: size, ...(offset > 0 ? { offset } : {}) };
   }
 }

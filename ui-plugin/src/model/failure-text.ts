@@ -3,6 +3,7 @@
 import { ApiError } from '../api/error.js';
 import { strings } from '../strings/index.js';
 import type { ChangePasswordField } from './change-password-form.js';
+import { sentence } from './sentence.js';
 import { directoryOf, type Account } from './sign-in-form.js';
 
 export interface FailureText {
@@ -89,15 +90,4 @@ export function describeChangePasswordFailure(error: unknown): ChangePasswordFai
   }
   if (error.code === 'too_many_requests') return { field: null, title: words.failedTitle, text: { ...text, detail: strings.signIn.throttled(error.failure.retryAfterS), remedy: null } };
   return { field: null, title: words.failedTitle, text };
-}
-
-/** Names that begin small wherever they stand; those with a capital letter inside, such as vCenter, are seen by that. */
-const SMALL_NAMES = new Set(['kaasd', 'kaasctl']);
-
-/** The service's words begin small and end without a stop. */
-export function sentence(text: string): string {
-  const first = /^[\w-]*/.exec(text)?.[0] ?? '';
-  const isName = first !== first.toLowerCase() || SMALL_NAMES.has(first);
-  const whole = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

@@ -1,7 +1,8 @@
 // Values of the list as they are shown: pure functions, no markup.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { Cluster, ClusterState, HxCluster, Placement, Replicas } from '../api/types.js';
+import type { Cluster, ClusterState, HxCluster, Placement, Replicas, VsphereCluster } from '../api/types.js';
 import { locale, strings } from '../strings/index.js';
+import { sentence } from './sentence.js';
 
 /** How a state or a number is to be taken; decides colour and icon. */
 export type Tone = 'good' | 'warning' | 'bad' | 'busy' | 'neutral';
@@ -16,6 +17,9 @@ const STATE_TONE: Record<ClusterState, Tone> = {
   deleting: 'busy',
   unknown: 'neutral',
 };
+
+/** All states, in the order in which they are offered: how it should be, what is wrong, what is going on. */
+export const STATES: readonly ClusterState[] = ['ready', 'degraded', 'unreachable', 'failed', 'creating', 'updating', 'deleting', 'unknown'];
 
 /** Word and tone of a state; one that a newer service may have is shown as it is. */
 export function describeState(state: ClusterState): { word: string; tone: Tone } {
@@ -36,25 +40,61 @@ export function describeReplicas(replicas: Replicas, state: ClusterState): Repli
   return { short: `${ready ?? '?'} / ${desired}`, spoken: strings.table.ready(ready, desired), tone };
 }
 
-export interface PlacementText {
-  title: string;
-  lines: string[];
-  /** Says how many places are not shown; null when all are. */
-  hidden: string | null;
-  declared: boolean;
+const ISO_TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+/** What the service itself says of a reason (src/model/rollup.c), by what it looks like; `…` is a name or a number. */
+const REASONS: readonly [RegExp, (...parts: string[]) => string | undefined][] = [
+  [/^no report since (\S+Z), when it was (\w+)$/, (at = '', state = '') => strings.reason.silent(absoluteTime(at), describeState(state as ClusterState).word)],
+  [/^VM (.+) is ([a-z ]+)$/, (vm = '', how = '') => (isWord(how) ? strings.reason.vm[how](vm) : undefined)],
+  [/^another has its name$/, () => strings.reason.replaced],
+  [/^host (.+) of VM (.+) does not respond$/, (host = '', vm = '') => strings.reason.hostSilent(host, vm)],
+  [/^host (.+) of VM (.+) is disconnected$/, (host = '', vm = '') => strings.reason.hostGone(host, vm)],
+  [/^and (\d+) more$/, (n = '') => strings.reason.more(n)],
+  [/^some of its virtual machines are not running$/, () => strings.reason.someDown],
+  [/^no virtual machine of its control plane is running$/, () => strings.reason.controlPlaneDown],
+  [/^(\d+) of (\d+) workers are ready$/, (ready = '', desired = '') => strings.reason.workersReady(ready, desired)],
+];
+
+function isWord(how: string): how is keyof typeof strings.reason.vm {
+  return Object.hasOwn(strings.reason.vm, how);
 }
 
-/** HX clusters as the title, vSphere clusters with datacenter below, hidden places counted. */
-export function describePlacement(placement: Placement): PlacementText {
-  const lines = placement.vsphere_clusters.map((v) => strings.table.vsphere(v.datacenter, v.name, v.moref));
-  const declared = placement.source === 'declared';
-  if (lines.length === 0) {
-    const title = placement.hidden > 0 ? strings.table.onlyHidden(placement.hidden) : strings.table.nowhere;
-    return { title, lines, hidden: null, declared };
+/** Why a cluster is in its state, in words of the page where they are known; a provisioner's own stay as they are, but for times. Empty if nothing is said. */
+export function describeReason(reason: string | null): string {
+  if (reason === null || reason === '') return '';
+  return sentence(reason.split('; ').map(describePart).join('; '));
+}
+
+function describePart(part: string): string {
+  for (const [pattern, words] of REASONS) {
+    const found = pattern.exec(part);
+    const text = found && words(...found.slice(1));
+    if (text) return text;
   }
-  const names = placement.hx_clusters.map((hx) => hx.name);
-  const hidden = placement.hidden > 0 ? strings.table.hidden(placement.hidden) : null;
-  return { title: names.length > 0 ? names.join(', ') : strings.table.noHx, lines, hidden, declared };
+  return part.replace(ISO_TIME, (at) => absoluteTime(at));
+}
+
+export interface PlacementText {
+  names: string[];
+  /** Says how many places are not shown, or that there are none; null when `names` are all. */
+  hidden: string | null;
+}
+
+/** HX clusters, or the vSphere clusters where there are none; hidden places counted. */
+export function describePlacement(placement: Placement): PlacementText {
+  const { hx_clusters, vsphere_clusters, hidden } = placement;
+  const names = hx_clusters.length > 0 ? hx_clusters.map(({ name }) => name) : vsphere_clusters.map(vsphereName);
+  if (names.length > 0) return { names: [...new Set(names)], hidden: hidden > 0 ? strings.table.hidden(hidden) : null };
+  return { names, hidden: hidden > 0 ? strings.table.onlyHidden(hidden) : strings.table.nowhere };
+}
+
+export function vsphereName({ datacenter, name, moref }: VsphereCluster): string {
+  return strings.table.vsphere(datacenter, name, moref);
+}
+
+/** How to ask for a label. Commas separate labels there: one with a comma in its value is asked for by its key. */
+export function askedLabel(key: string, value: string): string {
+  return value.includes(',') ? key : `${key}=${value}`;
 }
 
 export interface HxOption {
@@ -67,9 +107,7 @@ export function describeHxClusters(clusters: readonly HxCluster[]): HxOption[] {
   const count = new Map<string, number>();
   for (const hx of clusters) count.set(hx.name, (count.get(hx.name) ?? 0) + 1);
   const options = clusters.map((hx) => {
-    const { datacenter, name, moref } = hx.vsphere_cluster;
-    const place = strings.table.vsphere(datacenter, name, moref);
-    const label = (count.get(hx.name) ?? 0) > 1 ? `${hx.name} (${place})` : hx.name;
+    const label = (count.get(hx.name) ?? 0) > 1 ? `${hx.name} (${vsphereName(hx.vsphere_cluster)})` : hx.name;
     return { id: hx.id, label: hx.present ? label : strings.list.hxGone(label) };
   });
   return options.sort((a, b) => a.label.localeCompare(b.label, locale) || a.id.localeCompare(b.id));
@@ -83,22 +121,47 @@ export function safeHttpsUrl(value: string | null): string | null {
   return plain ? url.href : null;
 }
 
-const STEPS: [limitS: number, unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
+const LAST_STEP = [Infinity, 'year', 365 * 86_400] as const;
+const STEPS: readonly (readonly [limitS: number, unit: 'minute' | 'hour' | 'day' | 'month' | 'year', seconds: number])[] = [
   [3600, 'minute', 60],
   [86_400, 'hour', 3600],
-  [30 * 86_400, 'day', 86_400],
+  [60 * 86_400, 'day', 86_400],
   [365 * 86_400, 'month', 30 * 86_400],
-  [Infinity, 'year', 365 * 86_400],
+  LAST_STEP,
 ];
 
-/** "5 minutes ago"; less than a minute, also ahead of our clock, counts as now. */
+/** "5 minutes ago"; less than a minute, also ahead of our clock, counts as now. Empty for what is no time. */
 export function relativeTime(iso: string | null, nowMs: number): string {
   const ms = iso === null ? NaN : Date.parse(iso);
-  if (!Number.isFinite(ms)) return strings.table.never;
+  if (!Number.isFinite(ms)) return '';
   const ageS = Math.round((nowMs - ms) / 1000);
   if (Math.abs(ageS) < 60) return strings.table.justNow;
+  const [unit, seconds] = unitOf(ageS);
+  return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(-Math.trunc(ageS / seconds), unit);
+}
+
+/** "5 minutes": how long ago it was. Empty for what is no time. */
+export function age(iso: string, nowMs: number): string {
+  const ms = Date.parse(iso);
+  if (!Number.isFinite(ms)) return '';
+  const ageS = Math.max(60, (nowMs - ms) / 1000);
+  const [unit, seconds] = unitOf(ageS);
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(Math.trunc(ageS / seconds));
+}
+
+function unitOf(ageS: number): [unit: 'minute' | 'hour' | 'day' | 'month' | 'year', seconds: number] {
+  const [, unit, seconds] = STEPS.find(([limit]) => Math.abs(ageS) < limit) ?? LAST_STEP;
+  return [unit, seconds];
+}
+
+const AGE_STEP_S = 5;
+
+/** "now", "10 seconds ago", "2 minutes ago": for a time that somebody watches. */
+export function freshness(at: Date, nowMs: number): string {
+  const ageS = Math.max(0, Math.floor((nowMs - at.getTime()) / 1000));
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-  const [, unit, seconds] = STEPS.find(([limit]) => Math.abs(ageS) < limit) ?? [0, 'year' as const, 365 * 86_400];
+  if (ageS < 60) return format.format(-(ageS - (ageS % AGE_STEP_S)), 'second');
+  const [unit, seconds] = unitOf(ageS);
   return format.format(-Math.trunc(ageS / seconds), unit);
 }
 
@@ -108,6 +171,11 @@ export function absoluteTime(iso: string | null, timeZone?: string): string {
   if (!Number.isFinite(ms)) return '';
   const options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'long', ...(timeZone === undefined ? {} : { timeZone }) };
   return new Intl.DateTimeFormat(locale, options).format(ms);
+}
+
+/** With the separators of the language. */
+export function shortNumber(n: number): string {
+  return n.toLocaleString(locale);
 }
 
 /** The time of day with seconds, as the reader writes it. */

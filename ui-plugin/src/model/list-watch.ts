@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient, Watched } from '../api/client.js';
 import { ApiError, isSessionOver } from '../api/error.js';
-import type { ClusterQuery } from '../api/types.js';
+import type { ClusterFilter } from '../api/types.js';
 
 type Api = Pick<ApiClient, 'watchClusters'>;
 
@@ -32,7 +32,7 @@ const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 export class ListWatch {
-  private query: ClusterQuery | null = null;
+  private filter: ClusterFilter | null = null;
   private cursor = '';
   private failures = 0;
   private running: AbortController | null = null;
@@ -40,18 +40,18 @@ export class ListWatch {
 
   constructor(private readonly api: Api, private readonly listener: WatchListener, private readonly clock: WatchClock = SYSTEM_CLOCK) {}
 
-  /** Follows this query from now on; nothing if it does already. */
-  follow(query: ClusterQuery): void {
-    if (this.query !== null && JSON.stringify(query) === JSON.stringify(this.query)) return;
+  /** Follows what fits this filter from now on; nothing if it does already. */
+  follow(filter: ClusterFilter): void {
+    if (this.filter !== null && JSON.stringify(filter) === JSON.stringify(this.filter)) return;
     this.rest();
-    this.query = query;
+    this.filter = filter;
     this.cursor = '';
     void this.ask();
   }
 
   /** Gives up what is under way; what changes meanwhile is told after the next `follow`. */
   rest(): void {
-    this.query = null;
+    this.filter = null;
     this.failures = 0;
     this.running?.abort();
     this.running = null;
@@ -60,12 +60,12 @@ export class ListWatch {
   }
 
   private async ask(): Promise<void> {
-    const query = this.query;
-    if (query === null) return;
+    const filter = this.filter;
+    if (filter === null) return;
     const running = new AbortController();
     this.running = running;
     try {
-      const answer = await this.api.watchClusters(query, this.cursor, running.signal);
+      const answer = await this.api.watchClusters(filter, this.cursor, running.signal);
       if (this.running === running) this.take(answer);
     } catch (error) {
       if (this.running === running) this.fail(error);

@@ -1,104 +1,149 @@
-// The rows: a native table. On narrow screens each row becomes a card; the explicit roles keep it a table for screen readers then.
+// The rows: a native table. On a telephone each row becomes a card; the explicit roles keep it a table for screen readers then.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
-import { textsBelowName, type Cluster, type ClusterState, type Replicas, type Sort, type SortKey } from '../api/types.js';
-import { absoluteTime, describePlacement, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
+import { textsBelowName, type Cluster, type ClusterState, type Replicas, type Sort } from '../api/types.js';
+import { ALWAYS, COLUMNS, USUAL_COLUMNS, orderOf, type Column, type ColumnId } from '../model/columns.js';
+import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { tableStyles } from '../styles/table.js';
+import { toneStyles } from '../styles/tone.js';
+import './copy.js';
 import { externalIcon, sortIcon, toneIcon } from './icons.js';
 import './state-badge.js';
 
+/** More are counted; the details of the cluster have all of them. */
+const LABELS_SHOWN = 2;
 
 @customElement('kaas-cluster-table')
 export class ClusterTable extends LitElement {
-  static override styles = [shared, tableStyles];
+  static override styles = [shared, toneStyles, tableStyles];
 
   @property({ attribute: false }) clusters: readonly Cluster[] = [];
+  @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   @property() sort: Sort = 'name';
   @property({ attribute: false }) nowMs = 0;
+  /** The address of a cluster's details. */
+  @property({ attribute: false }) addressOf: (id: string) => string = () => '';
+
+  private pointed = false;
+  private focused = false;
+
+  /** Does somebody point at a row, or has the focus in one? */
+  get isReading(): boolean {
+    return this.pointed || this.focused;
+  }
 
   override render() {
+    const columns = COLUMNS.filter(({ id }) => this.columns.includes(id));
     return html`<table role="table">
       <caption class="sr-only">${strings.list.tableLabel}</caption>
-      <thead role="rowgroup"><tr role="row">
-        ${this.sortableHead('name', strings.table.name)} ${this.sortableHead('state', strings.table.state)} ${this.sortableHead('kubernetes_version', strings.table.version)}
-        ${this.head(strings.table.controlPlane)} ${this.head(strings.table.workers)} ${this.head(strings.table.placement)} ${this.head(strings.table.access)} ${this.head(strings.table.observed)}
-      </tr></thead>
-      <tbody role="rowgroup">${repeat(this.clusters, (cluster) => cluster.id, (cluster) => this.row(cluster))}</tbody>
+      <thead role="rowgroup"><tr role="row">${columns.map((column) => this.head(column))}</tr></thead>
+      <tbody role="rowgroup" @pointerenter=${() => (this.pointed = true)} @pointerleave=${() => (this.pointed = false)}
+        @focusin=${() => (this.focused = true)} @focusout=${this.onFocusOut}>
+        ${repeat(this.clusters, (cluster) => cluster.id, (cluster) => this.row(cluster, columns))}
+      </tbody>
     </table>`;
   }
 
-  private head(label: string) {
-    return html`<th scope="col" role="columnheader">${label}</th>`;
+  /** The focus goes to this cluster's name; false if there is no such row. */
+  focusOn(id: string): boolean {
+    const link = this.renderRoot.querySelector<HTMLElement>(`tr[data-id="${CSS.escape(id)}"] .name a`);
+    link?.focus();
+    return link !== null;
   }
 
-  private sortableHead(key: SortKey, label: string) {
-    const order = this.sort === key ? 'ascending' : this.sort === `-${key}` ? 'descending' : 'none';
-    return html`<th scope="col" role="columnheader" aria-sort=${order}>
-      <button type="button" class="sort ${order}" @click=${() => this.askSort(key)}>${label}${sortIcon[order]}</button>
+  private onFocusOut(event: FocusEvent) {
+    const next = event.relatedTarget;
+    this.focused = next instanceof Node && (event.currentTarget as HTMLElement).contains(next);
+  }
+
+  private head(column: Column) {
+    const label = strings.table.column[column.id];
+    if (!column.sort) return html`<th scope="col" role="columnheader" class=${column.id}>${label}</th>`;
+    const order = orderOf(column, this.sort);
+    const next = column.sort[order === 'ascending' ? 'descending' : 'ascending'];
+    return html`<th scope="col" role="columnheader" class=${column.id} aria-sort=${order}>
+      <button type="button" class="sort ${order}" @click=${() => this.tell<Sort>('kaas-sort', next)}>${label}${sortIcon[order]}</button>
     </th>`;
   }
 
-  private askSort(key: SortKey) {
-    this.dispatchEvent(new CustomEvent<SortKey>('kaas-sort', { detail: key }));
+  private tell<T>(name: string, detail: T) {
+    this.dispatchEvent(new CustomEvent<T>(name, { detail }));
   }
 
-  private row(cluster: Cluster) {
-    return html`<tr role="row" data-id=${cluster.id}>
-      <th scope="row" role="rowheader" class="name">
-        <bdi>${cluster.name}</bdi>
-        ${textsBelowName.map((text) => (cluster[text] ? html`<bdi class="soft sub">${cluster[text]}</bdi>` : nothing))}
-      </th>
-      ${this.cell('state', strings.table.state, html`<kaas-state-badge .state=${cluster.state}></kaas-state-badge>
-        ${cluster.state_reason ? html`<bdi class="soft sub reason">${cluster.state_reason}</bdi>` : nothing}`)}
-      ${this.cell('version', strings.table.version, html`<span>${cluster.kubernetes_version}</span>`)}
-      ${this.cell('control-plane', strings.table.controlPlane, this.replicas(cluster.control_plane, cluster.state))}
-      ${this.cell('workers', strings.table.workers, this.replicas(cluster.workers, cluster.state))}
-      ${this.cell('placement', strings.table.placement, this.placement(cluster))}
-      ${this.cell('access', strings.table.access, this.links(cluster))}
-      ${this.cell('observed', strings.table.observed, this.observed(cluster.observed_at))}
-    </tr>`;
+  private row(cluster: Cluster, columns: readonly Column[]) {
+    return html`<tr role="row" data-id=${cluster.id}>${columns.map(({ id }) => (id === ALWAYS ? this.name(cluster) : this.cell(id, this.content(id, cluster))))}</tr>`;
   }
 
-  private cell(name: string, label: string, content: TemplateResult) {
-    return html`<td role="cell" class=${name}><span class="label" aria-hidden="true">${label}</span><div class="value">${content}</div></td>`;
+  private name(cluster: Cluster) {
+    return html`<th scope="row" role="rowheader" class="name">
+      <a href=${this.addressOf(cluster.id)}><bdi>${cluster.name}</bdi></a>
+      ${textsBelowName.map((text) => (cluster[text] ? html`<bdi class="soft sub" title=${cluster[text]}>${cluster[text]}</bdi>` : nothing))}
+    </th>`;
+  }
+
+  private cell(id: ColumnId, content: TemplateResult) {
+    return html`<td role="cell" class=${id}><span class="label" aria-hidden="true">${strings.table.column[id]}</span><div class="value">${content}</div></td>`;
+  }
+
+  private content(id: ColumnId, cluster: Cluster): TemplateResult {
+    switch (id) {
+      case 'state': return this.state(cluster);
+      case 'version': return html`${cluster.kubernetes_version}`;
+      case 'controlPlane': return this.replicas(cluster.control_plane, cluster.state);
+      case 'workers': return this.replicas(cluster.workers, cluster.state);
+      case 'placement': return this.placement(cluster);
+      case 'access': return this.access(cluster);
+      case 'labels': return this.labels(cluster.labels);
+      case 'age': return html`<time datetime=${cluster.created_at} title=${absoluteTime(cluster.created_at)}>${age(cluster.created_at, this.nowMs)}</time>`;
+      case 'changed': return html`<time datetime=${cluster.updated_at} title=${absoluteTime(cluster.updated_at)}>${relativeTime(cluster.updated_at, this.nowMs)}</time>`;
+      case 'name': return html``;
+    }
+  }
+
+  private state(cluster: Cluster) {
+    const reason = describeReason(cluster.state_reason);
+    return html`<kaas-state-badge .state=${cluster.state}></kaas-state-badge>${reason ? html`<bdi class="soft sub reason" title=${reason}>${reason}</bdi>` : nothing}`;
   }
 
   private replicas(replicas: Replicas, state: ClusterState) {
     const { short, spoken, tone } = describeReplicas(replicas, state);
     const icon = tone === 'warning' || tone === 'bad' ? toneIcon[tone] : nothing;
-    return html`<span class="count ${tone}" title=${spoken}><span aria-hidden="true">${short}</span>${icon}<span class="sr-only">${spoken}</span></span>`;
+    return html`<span class="count ${tone === 'good' ? '' : tone}" title=${spoken}><span aria-hidden="true">${short}</span>${icon}<span class="sr-only">${spoken}</span></span>`;
   }
 
   private placement(cluster: Cluster) {
-    const { title, lines, hidden, declared } = describePlacement(cluster.placement);
-    const tag = declared && lines.length > 0 ? html`<span class="tag" title=${strings.table.declaredHint}>${strings.table.declared}</span>` : nothing;
-    return html`<span class="line"><bdi>${title}</bdi>${tag}</span>
-      ${lines.map((line) => html`<bdi class="soft sub">${line}</bdi>`)}
-      ${hidden ? html`<span class="soft sub">${hidden}</span>` : nothing}`;
+    const { names, hidden } = describePlacement(cluster.placement);
+    return html`${names.map((name, n) => html`${n > 0 ? ', ' : ''}<bdi class="place" title=${name}>${name}</bdi>`)}${hidden ? html`<span class="soft sub">${hidden}</span>` : nothing}`;
   }
 
-  private links(cluster: Cluster) {
+  private access(cluster: Cluster) {
     const dashboard = safeHttpsUrl(cluster.dashboard_url);
     const api = safeHttpsUrl(cluster.api_endpoint);
     if (!dashboard && !api) return html`<span class="soft">${strings.table.none}</span>`;
-    return html`<span class="links">
-      ${dashboard ? link(dashboard, strings.table.dashboard, strings.table.dashboardOf(cluster.name), dashboard) : nothing}
-      ${api ? link(api, strings.table.api, strings.table.apiOf(cluster.name), hostOf(cluster) ?? '') : nothing}
+    return html`<span class="endpoint">
+      ${api ? html`<bdi title=${api}>${hostOf(cluster)}</bdi><kaas-copy .value=${api} .label=${strings.table.copyApi(cluster.name)}></kaas-copy>` : nothing}
+      ${dashboard ? html`<a class="dashboard" href=${dashboard} target="_blank" rel="noopener noreferrer" title=${strings.table.dashboard}
+        aria-label=${strings.table.dashboardOf(cluster.name)}>${externalIcon}</a>` : nothing}
     </span>`;
   }
 
-  private observed(iso: string | null) {
-    if (iso === null) return html`<span class="soft">${strings.table.never}</span>`;
-    return html`<time datetime=${iso} title=${absoluteTime(iso)}>${relativeTime(iso, this.nowMs)}</time>`;
+  private labels(labels: Record<string, string>) {
+    const all = Object.entries(labels);
+    if (all.length === 0) return html`<span class="soft">${strings.table.none}</span>`;
+    const more = all.length - LABELS_SHOWN;
+    return html`<span class="tags">${all.slice(0, LABELS_SHOWN).map(([key, value]) => this.label(key, value))}
+      ${more > 0 ? html`<span class="soft" title=${strings.table.moreLabels(more)}><span aria-hidden="true">+${more}</span><span class="sr-only">${strings.table.moreLabels(more)}</span></span>` : nothing}</span>`;
   }
-}
 
-function link(href: string, label: string, spoken: string, title: string) {
-  return html`<a href=${href} target="_blank" rel="noopener noreferrer" aria-label=${spoken} title=${title}>${label}${externalIcon}</a>`;
+  private label(key: string, value: string) {
+    const asked = askedLabel(key, value);
+    return html`<button type="button" class="tag" title=${strings.table.onlyWith(asked)} @click=${() => this.tell<string>('kaas-label', asked)}
+      ><bdi>${key}=${value}</bdi></button>`;
+  }
 }
 
 declare global {

@@ -1,83 +1,92 @@
-// The bar at the top: product, who is signed in and how, change the password, sign out.
+// The bar at the top: product, the ways to the views, who is signed in and how; behind that the password and the way out.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing } from 'lit';
-import { customElement, property, state } from 'lit/decorators.js';
+import { customElement, property } from 'lit/decorators.js';
 import type { Whoami } from '../api/types.js';
+import { FIRST_PLACE, writeAddress, type View } from '../model/address.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
-import { keyIcon, logo, openIcon } from './icons.js';
+import { Disclosure } from './disclosure.js';
+import { keyIcon, logo, openIcon, personIcon, signOutIcon } from './icons.js';
 
+const VIEWS: readonly View[] = ['clusters', 'overview'];
 /** More are counted, not named: somebody may be in thousands. */
 const GROUPS_SHOWN = 50;
 
 @customElement('kaas-header')
 export class Header extends LitElement {
   static override styles = [shared, css`
-    :host { display: block; background: var(--bar); color: var(--bar-text); border-bottom: 3px solid var(--brand); }
-    header { display: flex; align-items: center; gap: var(--space-3); max-width: 1440px; margin: 0 auto; padding: var(--space-2) var(--space-5); min-height: 56px; }
+    :host { display: block; background: var(--bar); color: var(--bar-text); }
+    header { display: flex; align-items: center; gap: var(--space-4); max-width: var(--page-width); margin: 0 auto; padding: 0 var(--space-5); min-height: 48px; }
     .brand { display: flex; align-items: center; gap: var(--space-2); font-size: var(--type-title); font-weight: 600; white-space: nowrap; }
+    nav { display: flex; align-self: stretch; gap: var(--space-1); }
+    nav a { display: grid; place-items: center; padding: 3px var(--space-3) 0; border-bottom: 3px solid transparent; border-radius: 0; color: var(--bar-soft); }
+    nav a:hover { background: var(--bar-hover); color: var(--bar-text); text-decoration: none; }
+    nav a[aria-current] { border-color: var(--brand); color: var(--bar-text); font-weight: 600; }
+    nav a:focus-visible { outline-color: var(--bar-text); outline-offset: -2px; }
     .who { position: relative; margin-left: auto; min-width: 0; }
-    .me { max-width: 100%; min-height: 40px; padding: 2px var(--space-2); border-color: transparent; text-align: right; line-height: 1.25; }
+    .me { max-width: 100%; min-height: 40px; padding: 2px var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.25; }
+    .me:hover:not(:disabled), .me[aria-expanded='true'] { background: var(--bar-hover); }
+    .me:focus-visible { outline-color: var(--bar-text); }
     .lines { display: block; min-width: 0; }
     .name { display: block; font-weight: 500; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 32ch; }
     .role { font-size: var(--type-small); color: var(--bar-soft); font-weight: 400; }
-    button { background: transparent; color: var(--bar-text); border-color: var(--bar-soft); }
-    button:hover:not(:disabled) { background: var(--bar-hover); }
-    :focus-visible { outline-color: var(--bar-text); }
     .account {
-      position: absolute; z-index: 10; top: calc(100% + 6px); right: 0; width: max-content; max-width: min(420px, calc(100vw - 32px));
-      max-height: min(480px, calc(100vh - 96px)); overflow: auto; padding: var(--space-4); color: var(--text); text-align: left;
+      position: absolute; z-index: 10; top: calc(100% + var(--space-1)); right: 0; width: max-content; min-width: 260px; max-width: min(420px, calc(100vw - 32px));
+      max-height: min(520px, calc(100vh - 96px)); overflow: auto; padding: var(--space-4); color: var(--text); text-align: left;
     }
-    .account:focus-visible { outline-color: var(--focus); }
-    dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--space-2) var(--space-3); margin: 0; }
+    dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--space-1) var(--space-3); margin: 0; }
     dt { color: var(--text-soft); }
     dd { margin: 0; overflow-wrap: anywhere; }
     dd.id { font-family: var(--mono); font-size: var(--type-small); }
     ul { margin: var(--space-1) 0 0; padding-left: var(--space-4); }
+    .deeds { display: grid; gap: var(--space-1); margin-top: var(--space-4); padding-top: var(--space-3); border-top: 1px solid var(--line); }
+    .deeds button { justify-content: flex-start; border-color: transparent; background: none; }
+    @media (max-width: 1100px) { header { padding: 0 var(--space-4); } }
     @media (max-width: 560px) {
-      header { padding: var(--space-2) var(--space-4); }
-      .name { max-width: 12ch; }
-      .role { display: none; }
-      .account { position: fixed; top: 64px; right: 16px; }
-      .key { padding: 0 var(--space-2); }
-      .key span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-    }
-    @media (max-width: 420px) {
+      .lines { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+      header { gap: var(--space-2); }
       .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+      .account { position: fixed; top: 52px; right: var(--space-4); }
     }
+    @media print { .who { display: none; } }
   `];
 
   @property({ attribute: false }) who: Whoami | null = null;
+  /** Null: none of them can be gone to now. */
+  @property() view: View | null = null;
   @property({ type: Boolean }) canChangePassword = false;
-  @state() private open = false;
 
-  override connectedCallback() {
-    super.connectedCallback();
-    document.addEventListener('pointerdown', this.onElsewhere);
-  }
-
-  override disconnectedCallback() {
-    super.disconnectedCallback();
-    document.removeEventListener('pointerdown', this.onElsewhere);
-  }
+  private readonly account = new Disclosure(this, '.who', '.me');
 
   override render() {
+    const { account } = this;
     return html`<header>
       <span class="brand">${logo(28)}<span>${strings.product}</span></span>
-      <div class="who" @keydown=${this.onKey} @focusout=${this.onFocusOut}>${this.who ? this.renderWho(this.who) : nothing}</div>
-      ${this.canChangePassword ? this.renderChangePassword() : nothing}
-      <button type="button" @click=${this.signOut}>${strings.header.signOut}</button>
+      ${this.view === null ? nothing : html`<nav aria-label=${strings.header.views}>${VIEWS.map((view) => html`<a href=${writeAddress({ ...FIRST_PLACE, view })} aria-current=${view === this.view ? 'page' : nothing}>${strings.header.view[view]}</a>`)}</nav>`}
+      <div class="who" @keydown=${account.onKey} @focusout=${account.onFocusOut}>
+        <button type="button" class="me" aria-expanded=${account.isOpen} aria-controls="account" title=${this.who?.name ?? strings.header.account} @click=${account.toggle}>${this.renderName()}${openIcon}</button>
+        <section id="account" class="account card" tabindex="-1" aria-label=${strings.header.account} ?hidden=${!account.isOpen}>${account.isOpen ? this.renderAccount() : nothing}</section>
+      </div>
     </header>`;
   }
 
-  private renderWho(who: Whoami) {
-    return html`<button type="button" class="me" aria-expanded=${this.open} aria-controls="account" title=${who.name} @click=${() => (this.open = !this.open)}>
-        <span class="lines"><bdi class="name">${who.name}</bdi> <span class="role">${strings.header.role[who.role] ?? who.role}</span></span>${openIcon}
-      </button>
-      <section id="account" class="account card" tabindex="0" aria-label=${strings.header.account} ?hidden=${!this.open}>${this.open ? this.renderAccount(who) : nothing}</section>`;
+  /** Whose name the service has not told yet can sign out all the same. */
+  private renderName() {
+    const { who } = this;
+    if (!who) return html`${personIcon}<span class="sr-only">${strings.header.account}</span>`;
+    return html`${personIcon}<span class="lines"><bdi class="name">${who.name}</bdi> <span class="role">${strings.header.role[who.role] ?? who.role}</span></span>`;
   }
 
-  private renderAccount(who: Whoami) {
+  private renderAccount() {
+    return html`${this.who ? this.renderWho(this.who) : nothing}
+      <div class="deeds">
+        ${this.canChangePassword ? html`<button type="button" @click=${() => this.tell('kaas-change-password')}>${keyIcon}${strings.header.changePassword}</button>` : nothing}
+        <button type="button" @click=${() => this.tell('kaas-sign-out')}>${signOutIcon}${strings.header.signOut}</button>
+      </div>`;
+  }
+
+  private renderWho(who: Whoami) {
     const shown = who.groups.slice(0, GROUPS_SHOWN);
     const more = who.groups.length - shown.length;
     return html`<dl>
@@ -91,35 +100,9 @@ export class Header extends LitElement {
     </dl>`;
   }
 
-  /** Where there is little room, the drawing alone is shown; the words stay for who hears them. */
-  private renderChangePassword() {
-    return html`<button type="button" class="key" title=${strings.header.changePassword} @click=${this.changePassword}>
-      ${keyIcon}<span>${strings.header.changePassword}</span>
-    </button>`;
-  }
-
-  private onKey(event: KeyboardEvent) {
-    if (event.key !== 'Escape' || !this.open) return;
-    this.open = false;
-    this.renderRoot.querySelector<HTMLButtonElement>('.me')?.focus();
-  }
-
-  private onFocusOut(event: FocusEvent) {
-    const next = event.relatedTarget;
-    if (next instanceof Node && !(event.currentTarget as HTMLElement).contains(next)) this.open = false;
-  }
-
-  private readonly onElsewhere = (event: PointerEvent) => {
-    const who = this.renderRoot.querySelector('.who');
-    if (this.open && who && !event.composedPath().includes(who)) this.open = false;
-  };
-
-  private changePassword() {
-    this.dispatchEvent(new CustomEvent('kaas-change-password', { bubbles: true, composed: true }));
-  }
-
-  private signOut() {
-    this.dispatchEvent(new CustomEvent('kaas-sign-out', { bubbles: true, composed: true }));
+  private tell(name: string) {
+    this.account.close();
+    this.dispatchEvent(new CustomEvent(name, { bubbles: true, composed: true }));
   }
 }
 

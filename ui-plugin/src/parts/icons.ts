@@ -19,6 +19,20 @@ export const toneIcon: Record<Tone, TemplateResult> = {
 export const refreshIcon = icon(svg`<path d="M13.7 8a5.7 5.7 0 1 1-1.6-4l1.6 1.6M13.7 2.2v3.4h-3.4"/>`, 'refresh');
 export const searchIcon = icon(svg`<circle cx="7" cy="7" r="4.6"/><path d="m10.5 10.5 3.7 3.7"/>`, 'search');
 export const externalIcon = icon(svg`<path d="M6.5 3H3v10h10V9.5M9.5 2.5h4v4M13.3 2.7 7.5 8.5"/>`, 'external');
+export const copyIcon = icon(svg`<rect x="5.5" y="5.5" width="8" height="8" rx="1"/><path d="M3.5 10.5h-1v-8h8v1"/>`, 'copy');
+export const doneIcon = icon(svg`<path d="m3 8.5 3.3 3.3L13 4.5"/>`, 'done');
+export const closeIcon = icon(svg`<path d="m4 4 8 8M12 4l-8 8"/>`, 'close');
+export const columnsIcon = icon(svg`<path d="M2 3h12v10H2zM6 3v10M10 3v10"/>`, 'columns');
+export const downloadIcon = icon(svg`<path d="M8 2v8M4.8 7 8 10.2 11.2 7M2.5 13.5h11"/>`, 'download');
+export const backIcon = icon(svg`<path d="M9.5 3.5 5 8l4.5 4.5"/>`, 'back');
+export const arrowIcon = {
+  first: icon(svg`<path d="M11.5 3.5 7 8l4.5 4.5M4.5 3.5v9"/>`, 'first'),
+  previous: icon(svg`<path d="M9.5 3.5 5 8l4.5 4.5"/>`, 'previous'),
+  next: icon(svg`<path d="M6.5 3.5 11 8l-4.5 4.5"/>`, 'next'),
+  last: icon(svg`<path d="M4.5 3.5 9 8l-4.5 4.5M11.5 3.5v9"/>`, 'last'),
+};
+export const personIcon = icon(svg`<circle cx="8" cy="5" r="3"/><path d="M2.5 14c.4-3.2 2.5-4.8 5.5-4.8S13.1 10.8 13.5 14"/>`, 'person');
+export const signOutIcon = icon(svg`<path d="M9.5 2.5H3v11h6.5M7 8h7M11.3 5.2 14 8l-2.7 2.8"/>`, 'sign-out');
 export const keyIcon = icon(svg`<circle cx="5.2" cy="10.8" r="3.2"/><path d="m7.5 8.5 6-6M11 5l2.3 2.3"/>`, 'key');
 export const openIcon = icon(svg`<path d="m4.5 6.5 3.5 3.5 3.5-3.5"/>`, 'open');
 export const sortIcon = {

@@ -1,68 +1,63 @@
-// Filter box, HX cluster selector, refresh button with the time of the last refresh. Says what the reader wants by events; knows no list.
+// Filter box, HX cluster selector, chosen label; columns, export, refresh. Says what the reader wants by events; knows no list.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { live } from 'lit/directives/live.js';
+import type { ListQuery } from '../model/address.js';
+import { USUAL_COLUMNS, type ColumnId } from '../model/columns.js';
 import type { HxOption } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
-import { refreshIcon, searchIcon } from './icons.js';
-
-/** Long enough to type the next letter, short enough not to wait. */
-const TYPING_MS = 300;
-
-export interface ToolbarChange {
-  q?: string;
-  hxClusterId?: string;
-}
+import './column-menu.js';
+import { closeIcon, downloadIcon, refreshIcon, searchIcon } from './icons.js';
 
 @customElement('kaas-toolbar')
 export class Toolbar extends LitElement {
   static override styles = [shared, css`
     :host { display: block; }
-    .bar { display: flex; flex-wrap: wrap; gap: var(--space-2) var(--space-3); align-items: center; }
-    .filter { position: relative; flex: 1 1 240px; max-width: 360px; }
-    .filter svg { position: absolute; left: 11px; top: 10px; color: var(--text-soft); pointer-events: none; }
-    .filter input { padding-left: 34px; }
-    .select { flex: 0 1 240px; min-width: 160px; }
-    .refresh { display: flex; align-items: center; gap: var(--space-3); margin-left: auto; }
-    .refresh .soft { font-size: var(--type-dense); font-variant-numeric: tabular-nums; white-space: nowrap; }
+    .bar { display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: center; }
+    .filter { position: relative; flex: 1 1 160px; max-width: 400px; }
+    .filter svg { position: absolute; left: 10px; top: 8px; color: var(--text-soft); pointer-events: none; }
+    .filter input { padding-left: 32px; }
+    .select { flex: 0 1 200px; min-width: 130px; }
+    .label { min-width: 0; max-width: 100%; background: var(--selected); border-color: var(--accent); font-weight: 400; }
+    .label bdi { overflow: hidden; text-overflow: ellipsis; }
+    .right { display: flex; flex-wrap: wrap; gap: var(--space-2); margin-left: auto; }
     @media (prefers-reduced-motion: no-preference) {
       .loading .icon-refresh { animation: turn 1s linear infinite; }
     }
     @keyframes turn { to { transform: rotate(360deg); } }
     @media (max-width: 560px) {
       .filter, .select { flex: 1 1 100%; max-width: none; }
-      .refresh { width: 100%; justify-content: space-between; }
+      .right { margin-left: 0; }
     }
   `];
 
   @property() q = '';
   @property() hxClusterId = '';
+  /** `key=value`; empty for none. */
+  @property() label = '';
+  @property({ type: Boolean }) isFiltered = false;
   /** Null while they are not known. */
   @property({ attribute: false }) hxOptions: readonly HxOption[] | null = null;
   @property({ type: Boolean }) hxFailed = false;
+  @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   @property({ type: Boolean }) loading = false;
-  @property() refreshed = '';
-
-  private typing: ReturnType<typeof setTimeout> | undefined;
-
-  override disconnectedCallback() {
-    super.disconnectedCallback();
-    clearTimeout(this.typing);
-  }
+  @property({ type: Boolean }) exporting = false;
 
   override render() {
-    return html`<div class="bar">
+    return html`<div class="bar" role="search" aria-label=${strings.list.filterLabel}>
       <div class="filter">
         ${searchIcon}
-        <input type="search" maxlength="100" spellcheck="false" autocomplete="off" aria-label=${strings.list.filter} placeholder=${strings.list.filter}
-          .value=${live(this.q)} @input=${this.onInput} @keydown=${this.onKey} />
+        <input type="search" maxlength="100" spellcheck="false" autocomplete="off" aria-label=${strings.list.filterLabel} placeholder=${strings.list.filter}
+          .value=${live(this.q)} @input=${this.onInput} />
       </div>
       <div class="select">${this.renderSelect()}</div>
-      ${this.q || this.hxClusterId ? html`<button type="button" class="plain" @click=${this.clear}>${strings.list.clearFilters}</button>` : nothing}
-      <div class="refresh">
-        <span class="soft">${this.refreshed}</span>
+      ${this.label ? this.renderLabel() : nothing}
+      ${this.isFiltered ? html`<button type="button" class="plain" @click=${this.clear}>${strings.list.clearFilters}</button>` : nothing}
+      <div class="right">
+        <kaas-column-menu .columns=${this.columns}></kaas-column-menu>
+        <button type="button" ?disabled=${this.exporting} @click=${() => this.tell('kaas-export')}>${downloadIcon}${strings.list.exportCsv}</button>
         <button type="button" class=${this.loading ? 'loading' : ''} @click=${() => this.tell('kaas-refresh')}>${refreshIcon}${strings.list.refresh}</button>
       </div>
     </div>`;
@@ -77,32 +72,29 @@ export class Toolbar extends LitElement {
     </select>`;
   }
 
-  private onInput(event: Event) {
-    const value = (event.target as HTMLInputElement).value;
-    this.q = value;
-    clearTimeout(this.typing);
-    this.typing = setTimeout(() => this.change({ q: value.trim() }), TYPING_MS);
+  private renderLabel() {
+    const what = strings.list.labelFilter(this.label);
+    return html`<button type="button" class="label" title=${strings.list.removeFilter(what)} aria-label=${strings.list.removeFilter(what)}
+      @click=${() => this.ask({ label: '' })}><bdi>${this.label}</bdi>${closeIcon}</button>`;
   }
 
-  private onKey(event: KeyboardEvent) {
-    if (event.key !== 'Enter') return;
-    clearTimeout(this.typing);
-    this.change({ q: this.q.trim() });
+  private onInput(event: Event) {
+    const q = (event.target as HTMLInputElement).value;
+    this.q = q;
+    this.dispatchEvent(new CustomEvent<string>('kaas-type', { detail: q }));
   }
 
   private onSelect(event: Event) {
-    this.change({ hxClusterId: (event.target as HTMLSelectElement).value });
+    this.ask({ hxClusterId: (event.target as HTMLSelectElement).value });
   }
 
   private clear() {
-    clearTimeout(this.typing);
-    this.q = '';
-    this.change({ q: '', hxClusterId: '' });
+    this.tell('kaas-clear');
     this.renderRoot.querySelector('input')?.focus();
   }
 
-  private change(detail: ToolbarChange) {
-    this.dispatchEvent(new CustomEvent<ToolbarChange>('kaas-query', { detail }));
+  private ask(detail: Partial<ListQuery>) {
+    this.dispatchEvent(new CustomEvent<Partial<ListQuery>>('kaas-ask', { detail }));
   }
 
   private tell(name: string) {

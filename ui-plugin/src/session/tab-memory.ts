@@ -1,8 +1,8 @@
-// What the browser keeps for this tab, until it is closed: two choices of the person at it, nothing that lets anybody in.
+// What the browser keeps for this tab, until it is closed: choices of the person at it, nothing that lets anybody in.
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-/** `account`: the one that signed in last. `signed-out`: signed out by one's own wish, so the page does not sign in by itself again. */
-export type TabChoice = 'account' | 'signed-out';
+/** `account`: the one that signed in last. `signed-out`: signed out by one's own wish, so the page does not sign in by itself again. `columns`: of the list. */
+export type TabChoice = 'account' | 'signed-out' | 'columns';
 
 const PREFIX = 'kaas.';
 

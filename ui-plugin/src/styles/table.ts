@@ -1,74 +1,84 @@
-// How the table looks, wide and narrow.
+// How a table of clusters or nodes looks, wide and narrow.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { css } from 'lit';
 
 export const tableStyles = css`
   :host { display: block; }
-  table { width: 100%; border-collapse: collapse; }
+  /* Borders of collapsed cells would not stay with a head that sticks. */
+  table { width: 100%; border-collapse: separate; border-spacing: 0; font-size: var(--type-dense); }
   thead th {
-    text-align: left; font-weight: 600; font-size: var(--type-small); color: var(--text-soft); padding: var(--space-2) var(--space-3);
-    border-bottom: 1px solid var(--line); background: var(--card-alt); white-space: nowrap;
+    position: sticky; top: 0; z-index: 1; text-align: left; vertical-align: middle; font-weight: 600; color: var(--text-soft); padding: var(--space-1) var(--space-2);
+    height: 36px; border-bottom: 1px solid var(--line-strong); background: var(--card-alt);
   }
+  thead th:first-child, tbody tr > :first-child { padding-left: var(--space-4); }
   thead th:first-child { border-top-left-radius: var(--radius); }
   thead th:last-child { border-top-right-radius: var(--radius); }
-  .sort { min-height: 0; padding: 2px var(--space-1); margin: -2px -4px; border: 0; background: none; font-weight: inherit; color: inherit; gap: 3px; }
-  .sort.none svg { opacity: 0.55; }
+  .sort { min-height: 28px; padding: 0 var(--space-1); margin: 0 calc(-1 * var(--space-1)); border: 0; background: none; font-weight: inherit; color: inherit; text-align: left; white-space: normal; gap: 2px; }
+  .sort.none svg { opacity: 0.6; }
   .sort.ascending, .sort.descending { color: var(--text); }
   thead .sort:hover:not(:disabled) { background: var(--hover); color: var(--text); }
 
-  tbody th, tbody td { text-align: left; vertical-align: top; padding: var(--space-3); border-bottom: 1px solid var(--line); font-weight: 400; }
-  tbody tr:last-child > * { border-bottom: 0; }
+  /* Room for two lines in every row: one that comes or goes moves no other row. */
+  tbody th, tbody td { height: 48px; text-align: left; vertical-align: middle; padding: var(--space-1) var(--space-2); border-bottom: 1px solid var(--line); font-weight: 400; }
   tbody tr:hover > * { background: var(--hover); }
-  tbody tr:last-child > :first-child { border-bottom-left-radius: var(--radius); }
-  tbody tr:last-child > :last-child { border-bottom-right-radius: var(--radius); }
 
-  .name { width: 22%; max-width: 30ch; }
-  .name > bdi { min-width: 15ch; overflow-wrap: anywhere; }
+  tbody .name { width: 20%; min-width: 15ch; max-width: 32ch; }
+  .name a { display: inline-block; min-height: var(--target); line-height: var(--target); max-width: 100%; }
   /* Two spaces in a name are two spaces. */
-  .name > bdi:first-child { display: block; font-weight: 600; white-space: pre-wrap; }
-  .sub { display: block; font-size: var(--type-dense); overflow-wrap: anywhere; }
-  .reason { margin-top: var(--space-1); max-width: 34ch; }
+  .name a bdi { font-weight: 600; white-space: pre-wrap; overflow-wrap: anywhere; }
+  .sub { display: block; font-size: var(--type-small); line-height: 1.3; overflow-wrap: anywhere; }
+  .name > bdi, .reason { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 1; overflow: hidden; overflow-wrap: anywhere; }
+  td.state { min-width: 16ch; max-width: 34ch; }
+  kaas-state-badge { white-space: nowrap; }
+  td.placement { min-width: 10ch; }
+  .place { display: inline-block; max-width: 20ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
+  .version, .age time, .changed time { font-variant-numeric: tabular-nums; }
+  .age time { white-space: nowrap; }
   .label { display: none; }
-  .value { overflow-wrap: anywhere; }
-  .state .value { min-width: 17ch; }
-  .placement .value { min-width: 15ch; }
-  .version { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
   .count { display: inline-flex; align-items: center; gap: var(--space-1); white-space: nowrap; font-variant-numeric: tabular-nums; }
-  .count.warning { color: var(--warning); font-weight: 600; }
-  .count.bad { color: var(--bad); font-weight: 600; }
-  .count.neutral { color: var(--text-soft); }
-  .line { display: inline-flex; flex-wrap: wrap; align-items: baseline; gap: 2px var(--space-2); }
+  .count.warning, .count.bad { font-weight: 600; }
+  .endpoint { display: inline-flex; align-items: center; gap: 2px; font-variant-numeric: tabular-nums; }
+  .endpoint bdi { max-width: 26ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .dashboard { display: inline-grid; place-items: center; width: var(--target); height: var(--target); }
+  .tags { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 2px var(--space-1); }
   .tag {
-    padding: 0 var(--space-2); border: 1px solid var(--line); border-radius: var(--radius);
-    font-size: var(--type-small); color: var(--text-soft); background: var(--card-alt);
+    min-height: var(--target); min-width: var(--target); max-width: 24ch; padding: 0 var(--space-2); border-color: var(--line-strong); background: none;
+    font-size: var(--type-small); font-weight: 400; overflow: hidden;
   }
-  .links { display: inline-flex; flex-wrap: wrap; gap: var(--space-1) var(--space-3); }
-  .links a { display: inline-flex; align-items: center; gap: var(--space-1); white-space: nowrap; }
-  .links svg { width: 12px; height: 12px; }
-  time { white-space: nowrap; }
+  .tag bdi { overflow: hidden; text-overflow: ellipsis; }
 
-  @media (max-width: 1040px) {
-    table, tbody, tr, tbody th, tbody td { display: block; }
-    thead { display: flex; overflow-x: auto; border-bottom: 1px solid var(--line); background: var(--card-alt); border-radius: var(--radius) var(--radius) 0 0; }
+  @media (max-width: 1100px) {
+    tbody th, tbody td, thead th { padding-left: var(--space-1); padding-right: var(--space-1); }
+    thead th:first-child, tbody tr > :first-child { padding-left: var(--space-3); }
+    kaas-state-badge { white-space: normal; }
+    td.state { min-width: 0; }
+    tbody .name { min-width: 12ch; }
+    .endpoint bdi { max-width: 10ch; }
+    .tag { max-width: 11ch; padding: 0 var(--space-1); }
+  }
+
+  @media (max-width: 760px) {
+    table, tbody, tbody th, tbody td { display: block; }
+    thead { display: flex; overflow-x: auto; border-bottom: 1px solid var(--line-strong); background: var(--card-alt); border-radius: var(--radius) var(--radius) 0 0; }
     thead tr { display: flex; gap: var(--space-3); padding: 0 var(--space-3); }
-    thead th { border: 0; background: none; padding: var(--space-2) 0; }
+    thead th { position: static; border: 0; background: none; padding: var(--space-1) 0; white-space: nowrap; }
+    .sort { white-space: nowrap; }
     /* Columns that cannot be sorted need no head here: each value has its own label. */
     thead th:not([aria-sort]) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     tbody tr { padding: var(--space-3) var(--space-4); border-bottom: 1px solid var(--line); }
-    tbody tr:last-child { border-bottom: 0; }
-    tbody th, tbody td { padding: 0; border: 0; }
+    tbody th, tbody td, tbody tr > :first-child { height: auto; padding: 2px 0; border: 0; }
     tbody tr:hover > * { background: none; }
-    .name { width: auto; max-width: none; margin-bottom: var(--space-2); font-size: var(--type-title); }
-    td .value { min-width: 0; }
-    tbody td { display: grid; grid-template-columns: 8.5em minmax(0, 1fr); gap: var(--space-2); padding: var(--space-1) 0; }
-    .label { display: block; color: var(--text-soft); font-size: var(--type-dense); }
-    .reason { max-width: none; }
+    tbody tr { display: flex; flex-direction: column; }
+    tbody .name { order: -1; width: auto; max-width: none; font-size: var(--type-title); }
+    .name > bdi, .reason { -webkit-line-clamp: none; }
+    .endpoint bdi { max-width: none; white-space: normal; overflow-wrap: anywhere; }
+    tbody td, td.state { display: grid; grid-template-columns: 8.5em minmax(0, 1fr); gap: var(--space-2); min-width: 0; max-width: none; }
+    .label { display: block; color: var(--text-soft); }
+    .tag { max-width: 100%; }
   }
 
-  /* Between: two columns of values in each card. */
-  @media (min-width: 641px) and (max-width: 1040px) {
-    tbody tr { display: grid; grid-template-columns: 1fr 1fr; column-gap: var(--space-5); }
-    .name { grid-column: 1 / -1; }
-    .state { grid-column: 1 / -1; }
+  @media print {
+    thead th { position: static; }
+    kaas-copy { display: none; }
   }
 `;

@@ -2,15 +2,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
+import { keyed } from 'lit/directives/keyed.js';
 import type { ApiClient } from '../api/client.js';
-import type { PasswordChange } from '../api/types.js';
+import type { PasswordChange, Role } from '../api/types.js';
+import { FIRST_PLACE, readAddress, writeAddress, type ListQuery, type Place } from '../model/address.js';
 import '../parts/header.js';
 import '../parts/notice.js';
 import type { Session, SessionState } from '../session/session.js';
 import { remember } from '../session/tab-memory.js';
 import { strings } from '../strings/index.js';
 import './change-password.js';
+import './cluster-detail.js';
 import './cluster-list.js';
+import './overview.js';
 import './sign-in.js';
 
 type SignedIn = Extract<SessionState, { signedIn: true }>;
@@ -30,7 +34,28 @@ export class App extends LitElement {
   @state() private notice = '';
   @state() private isSlow = false;
 
+  @state() private place: Place = readAddress(location.hash, location.search);
+
+  /** The cluster whose details were open before. */
+  private cameFrom = '';
   private unsubscribe: (() => void) | undefined;
+  /** Somebody has followed a link, gone back, or written an address. */
+  private readonly onAddress = (): void => {
+    this.cameFrom = this.place.id ?? '';
+    this.place = readAddress(location.hash);
+    this.notice = '';
+    window.scrollTo({ top: 0 });
+  };
+
+  override connectedCallback() {
+    super.connectedCallback();
+    window.addEventListener('hashchange', this.onAddress);
+  }
+
+  override disconnectedCallback() {
+    super.disconnectedCallback();
+    window.removeEventListener('hashchange', this.onAddress);
+  }
 
   override willUpdate(changed: Map<PropertyKey, unknown>) {
     if (changed.has('api') && this.api) this.api.onSlow = (isSlow) => (this.isSlow = isSlow);
@@ -42,7 +67,7 @@ export class App extends LitElement {
   override render() {
     const { session, api } = this;
     if (!session || !api) return nothing;
-    document.title = this.titleOf(session.state);
+    if (this.place.id === null || !this.isInside(session.state)) document.title = this.titleOf(session.state);
     return html`${this.renderView(session, api)}
       <div class="slow" role="status">${this.isSlow ? html`<kaas-notice tone="busy">${strings.error.stillWaiting}</kaas-notice>` : nothing}</div>`;
   }
@@ -51,9 +76,26 @@ export class App extends LitElement {
     if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;
-    return html`<kaas-header .who=${who} .canChangePassword=${who?.source === 'local' && !form}
+    return html`<kaas-header .who=${who} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
         @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>
-      ${form ? this.renderForm(session, session.state) : html`<kaas-cluster-list .api=${api} .viewerRole=${who?.role ?? null} .notice=${this.notice}></kaas-cluster-list>`}`;
+      ${form ? this.renderForm(session, session.state) : this.renderPlace(api, who?.role ?? null)}`;
+  }
+
+  private renderPlace(api: ApiClient, role: Role | null) {
+    const { view, id, part, query } = this.place;
+    if (view === 'overview') return html`<kaas-overview .api=${api} .viewerRole=${role}></kaas-overview>`;
+    if (id === null) {
+      return html`<kaas-cluster-list .api=${api} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom}
+        @kaas-query=${(event: CustomEvent<ListQuery>) => this.keep(event.detail)}></kaas-cluster-list>`;
+    }
+    return keyed(id, html`<kaas-cluster-detail .api=${api} .viewerRole=${role} .clusterId=${id} .openPart=${part} .asked=${query}
+      @kaas-title=${(event: CustomEvent<string>) => (document.title = event.detail)}></kaas-cluster-detail>`);
+  }
+
+  /** The address names what is shown, so that it can be loaded again, kept and passed on. It takes the place of the one before. */
+  private keep(query: ListQuery) {
+    this.place = { ...this.place, query };
+    history.replaceState(null, '', location.pathname + writeAddress(this.place));
   }
 
   private renderForm(session: Session, { who, mustChange }: SignedIn) {
@@ -61,9 +103,15 @@ export class App extends LitElement {
       .change=${(change: PasswordChange) => this.change(session, change)} @kaas-cancel=${() => (this.changing = false)}></kaas-change-password>`;
   }
 
+  /** Does the session show more than a form? */
+  private isInside(state: SessionState): boolean {
+    return state.signedIn && !state.mustChange && !this.changing;
+  }
+
   private titleOf(state: SessionState): string {
     if (!state.signedIn) return strings.signIn.documentTitle;
-    return state.mustChange || this.changing ? strings.changePassword.documentTitle : strings.list.documentTitle;
+    if (state.mustChange || this.changing) return strings.changePassword.documentTitle;
+    return this.place.view === 'overview' ? strings.overview.documentTitle : strings.list.documentTitle;
   }
 
   private wish() {
@@ -71,8 +119,11 @@ export class App extends LitElement {
     this.changing = true;
   }
 
+  /** Who comes next begins at the front. */
   private signOut(session: Session) {
     remember('signed-out', '1');
+    this.place = FIRST_PLACE;
+    history.replaceState(null, '', location.pathname);
     return session.signOut();
   }
 

@@ -1,108 +1,148 @@
-// The list of clusters: puts toolbar, messages, table and pager together around the model.
+// The list of clusters: puts toolbar, states, messages, table and pager together around the model.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import { LitElement, css, html, nothing } from 'lit';
+import { LitElement, html, nothing } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
-import type { Role, SortKey } from '../api/types.js';
+import { ApiError, isAborted, isSessionOver } from '../api/error.js';
+import type { ClusterState, Role, Sort } from '../api/types.js';
+import { FIRST_PLACE, FIRST_QUERY, writeAddress, type ListQuery, type PageSize } from '../model/address.js';
 import { ClusterListModel } from '../model/cluster-list.js';
+import { NARROW_COLUMNS, USUAL_COLUMNS, readColumns, type ColumnId } from '../model/columns.js';
+import { clustersToCsv, readAll } from '../model/csv.js';
 import { describeFailure } from '../model/failure-text.js';
+import { absoluteTime, describeHxClusters, type HxOption } from '../model/format.js';
 import { ListWatch } from '../model/list-watch.js';
-import { absoluteTime, clockTime, describeHxClusters, type HxOption } from '../model/format.js';
+import '../parts/age.js';
 import '../parts/cluster-table.js';
+import type { ClusterTable } from '../parts/cluster-table.js';
+import { download } from '../parts/download.js';
 import '../parts/empty.js';
 import '../parts/notice.js';
 import '../parts/pager.js';
+import '../parts/state-filter.js';
 import '../parts/toolbar.js';
-import type { ToolbarChange } from '../parts/toolbar.js';
+import { recall, remember } from '../session/tab-memory.js';
 import { strings } from '../strings/index.js';
+import { listStyles } from '../styles/list.js';
 import { shared } from '../styles/shared.js';
 
+/** How many rows of nothing stand for those that are on their way. */
+const SKELETON_ROWS = [1, 2, 3, 4, 5, 6, 7, 8];
 
 @customElement('kaas-cluster-list')
 export class ClusterList extends LitElement {
-  static override styles = [shared, css`
-    :host { display: block; max-width: 1440px; margin: 0 auto; padding: var(--space-5); }
-    main { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--space-4); }
-    h1:focus-visible { outline: none; }
-    .head { display: flex; align-items: baseline; gap: var(--space-3); flex-wrap: wrap; }
-    /* Live regions must be there before they speak; empty ones take no room. */
-    [role]:empty { position: absolute; }
-    .count { min-height: 1.45em; }
-    .busy kaas-cluster-table { opacity: 0.55; }
-    .wait { padding: var(--space-6) var(--space-5); text-align: center; color: var(--text-soft); animation: show 0.2s 0.3s both; }
-    @keyframes show { from { opacity: 0; } }
-    @media (max-width: 560px) { :host { padding: var(--space-4); } }
-  `];
+  static override styles = [shared, listStyles];
 
   @property({ attribute: false }) api!: ApiClient;
   @property() viewerRole: Role | null = null;
   /** What has just been done, to be said above the list until something is done here. */
   @property() notice = '';
+  /** What is asked, as the address has it; what somebody asks here is told by `kaas-query`. */
+  @property({ attribute: false }) asked: ListQuery = FIRST_QUERY;
+  /** The cluster whose details somebody comes back from; empty for none. */
+  @property() cameFrom = '';
 
   @state() private told = '';
+  /** Null: the usual ones. */
+  @state() private chosenColumns = readColumns(recall('columns'));
+  /** How far an export is; null if there is none. */
+  @state() private exported: { done: number; total: number } | null = null;
+  @state() private exportFailure: ApiError | null = null;
 
   @query('h1') private heading!: HTMLElement;
+  @query('kaas-cluster-table') private table!: ClusterTable | null;
 
   private model!: ClusterListModel;
   private watch!: ListWatch;
+  private readonly narrow = matchMedia('(max-width: 1000px)');
+  private readonly onWidth = (): void => this.requestUpdate();
+  private saving: AbortController | null = null;
   /** Nobody looks at a hidden page: it asks for nothing, and catches up when it is shown. */
   private readonly onVisible = (): void => {
     if (document.visibilityState !== 'visible') return this.watch.rest();
     void this.model.refreshQuietly();
-    this.watch.follow(this.model.watchQuery());
+    this.watch.follow(this.model.watched());
   };
 
   override connectedCallback() {
     super.connectedCallback();
-    this.model = new ClusterListModel(this.api, () => this.onChange(), () => this.isAdmin);
+    const listener = { changed: () => this.onChange(), isAdmin: () => this.viewerRole === 'admin', isReading: () => this.table?.isReading ?? false };
+    this.model = new ClusterListModel(this.api, listener, this.asked);
     this.watch = new ListWatch(this.api, {
       changed: () => void this.model.refreshQuietly(),
       same: () => this.model.noteAnswer(),
       silent: (error) => this.model.noteSilence(error),
     });
     document.addEventListener('visibilitychange', this.onVisible);
-    void this.model.refresh();
+    this.narrow.addEventListener('change', this.onWidth);
+    void this.model.start();
   }
 
   override disconnectedCallback() {
     super.disconnectedCallback();
     document.removeEventListener('visibilitychange', this.onVisible);
+    this.narrow.removeEventListener('change', this.onWidth);
     this.watch.rest();
     this.model.stop();
+    this.saving?.abort();
   }
 
-  private get isAdmin(): boolean {
-    return this.viewerRole === 'admin';
+  override willUpdate(changed: Map<PropertyKey, unknown>) {
+    if (changed.has('asked') && this.hasUpdated) void this.model.go(this.asked);
+  }
+
+  override firstUpdated() {
+    if (this.cameFrom === '') this.heading.focus();
+  }
+
+  /** One update later than the region it is said in: readers announce what changes, not what is there. */
+  override async updated(changed: Map<PropertyKey, unknown>) {
+    if (changed.has('notice')) this.told = this.notice;
+    if (this.cameFrom === '' || this.model.page === null) return;
+    const id = this.cameFrom;
+    this.cameFrom = '';
+    await this.table?.updateComplete;
+    if (!this.table?.focusOn(id)) this.heading.focus();
   }
 
   /** What is asked for is what is followed, as soon as it has been answered: if by a failure, following finds out when that is over. */
   private onChange() {
     this.requestUpdate();
-    if (!this.model.loading && document.visibilityState === 'visible') this.watch.follow(this.model.watchQuery());
+    if (JSON.stringify(this.model.query) !== JSON.stringify(this.asked)) this.tellQuery();
+    if (!this.model.loading && document.visibilityState === 'visible') this.watch.follow(this.model.watched());
   }
 
-  override firstUpdated() {
-    this.heading.focus();
-  }
-
-  /** One update later than the region it is said in: readers announce what changes, not what is there. */
-  override updated(changed: Map<PropertyKey, unknown>) {
-    if (changed.has('notice')) this.told = this.notice;
+  private tellQuery() {
+    this.asked = this.model.query;
+    this.dispatchEvent(new CustomEvent<ListQuery>('kaas-query', { detail: this.asked }));
   }
 
   override render() {
     const { model } = this;
     return html`<main aria-busy=${model.loading}>
       <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
-      <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed}
-        .loading=${model.loading} .refreshed=${model.refreshedAt ? strings.list.refreshed(clockTime(model.refreshedAt)) : ''}
-        @kaas-query=${this.onQuery} @kaas-refresh=${this.onRefresh}></kaas-toolbar>
-      <div role="status">${this.told ? html`<kaas-notice tone="good">${this.told}</kaas-notice>` : nothing}</div>
-      <div role="status">${this.renderStale()}</div>
-      <div role="alert">${this.renderFailure()}</div>
+      <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .label=${model.query.label} .isFiltered=${model.isFiltered}
+        .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
+        @kaas-type=${(event: CustomEvent<string>) => this.act(model.type(event.detail))} @kaas-ask=${(event: CustomEvent<Partial<ListQuery>>) => this.ask(event.detail)}
+        @kaas-clear=${() => this.act(model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save}></kaas-toolbar>
+      ${this.renderMessages()}
+      <div class="line">
+        <kaas-state-filter .states=${model.query.states} .counts=${model.counts}
+          @kaas-states=${(event: CustomEvent<readonly ClusterState[]>) => this.ask({ states: event.detail })}></kaas-state-filter>
+        <div class="fresh">
+          <span role="status">${model.heldMoves > 0 ? html`<button type="button" class="held" @click=${() => model.showHeld()}>${strings.list.held(model.heldMoves)}</button>` : nothing}</span>
+          <kaas-age .at=${this.dataTime()}></kaas-age>
+        </div>
+      </div>
       ${this.renderRows()}
-      ${this.renderPager()}
     </main>`;
+  }
+
+  private renderMessages() {
+    return html`<div role="status">${this.told ? html`<kaas-notice tone="good">${this.told}</kaas-notice>` : nothing}</div>
+      <div role="status">${this.exported ? html`<kaas-notice tone="busy">${strings.list.exporting(this.exported.done, this.exported.total)}</kaas-notice>` : nothing}</div>
+      <div role="status">${this.renderHxFault()}${this.renderStale()}</div>
+      <div role="alert">${this.renderFailure()}${this.renderExportFailure()}</div>`;
   }
 
   private hxOptions(): readonly HxOption[] | null {
@@ -110,9 +150,22 @@ export class ClusterList extends LitElement {
   }
 
   private countText(): string {
-    const { page, loading, pageNumber, hasNext } = this.model;
+    const { page, loading } = this.model;
     if (page === null) return loading ? strings.list.loading : '';
-    return strings.list.count(page.items.length, hasNext || pageNumber > 1);
+    return strings.list.count(page.total);
+  }
+
+  /** By the service's clock only when that says that the data is old: clocks differ. */
+  private dataTime(): Date | null {
+    const { stale, asOf, refreshedAt } = this.model;
+    return stale.length > 0 && asOf !== null ? new Date(asOf) : refreshedAt;
+  }
+
+  private renderHxFault() {
+    const fault = this.model.hxFault;
+    if (!fault || this.model.query.hxClusterId) return nothing;
+    const words = fault.isSeveral ? strings.list.hxSeveral : strings.list.hxUnknown;
+    return html`<kaas-notice tone="warning">${words(fault.name)}</kaas-notice>`;
   }
 
   private renderStale() {
@@ -127,61 +180,95 @@ export class ClusterList extends LitElement {
     const { failure, page } = this.model;
     if (!failure) return nothing;
     const heading = page ? strings.error.refreshTitle : strings.error.listTitle;
-    return html`<kaas-notice tone="bad" heading=${heading} .failure=${describeFailure(failure, this.isAdmin)}>
+    return html`<kaas-notice tone="bad" heading=${heading} .failure=${describeFailure(failure, this.viewerRole === 'admin')}>
       ${page ? html`<p>${strings.error.keptRows}</p>` : nothing}
       <button slot="action" type="button" @click=${() => this.model.refresh()}>${strings.error.retry}</button>
     </kaas-notice>`;
   }
 
+  private renderExportFailure() {
+    if (!this.exportFailure) return nothing;
+    return html`<kaas-notice tone="bad" heading=${strings.list.exportFailed} .failure=${describeFailure(this.exportFailure, this.viewerRole === 'admin')}></kaas-notice>`;
+  }
+
   private renderRows() {
-    const { page, loading, failure } = this.model;
-    if (page === null) return failure ? nothing : html`<div class="card"><p class="wait">${strings.list.loading}</p></div>`;
+    const { model } = this;
+    const { page, failure } = model;
+    if (page === null) return failure ? nothing : this.renderSkeleton();
     if (page.items.length === 0) return html`<div class="card">${this.renderEmpty()}</div>`;
-    return html`<div class="card ${loading ? 'busy' : ''}">
-      <kaas-cluster-table .clusters=${page.items} .sort=${this.model.query.sort} .nowMs=${Date.now()}
-        @kaas-sort=${(event: CustomEvent<SortKey>) => this.model.sortBy(event.detail)}></kaas-cluster-table>
+    return html`<div class="card rows ${model.loading ? 'busy' : ''}">
+      <kaas-cluster-table .clusters=${page.items} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()}
+        .addressOf=${(id: string) => writeAddress({ ...FIRST_PLACE, id, query: model.query })}
+        @kaas-sort=${(event: CustomEvent<Sort>) => this.act(model.sortBy(event.detail))} @kaas-label=${(event: CustomEvent<string>) => this.ask({ label: event.detail })}></kaas-cluster-table>
+      <kaas-pager .page=${model.pageNumber} .pageCount=${model.pageCount} .size=${model.query.size} .shown=${page.items.length} .total=${page.total}
+        @kaas-page=${(event: CustomEvent<number>) => this.turn(event.detail)} @kaas-size=${(event: CustomEvent<PageSize>) => this.ask({ size: event.detail })}></kaas-pager>
     </div>`;
+  }
+
+  private renderSkeleton() {
+    return html`<div class="card skeleton" aria-hidden="true">${SKELETON_ROWS.map(() => html`<div><i></i><i></i><i></i><i></i></div>`)}</div>`;
   }
 
   private renderEmpty() {
     const { model } = this;
     const empty = strings.empty;
-    if (model.pageNumber > 1) return html`<kaas-empty heading=${empty.noMatchTitle} text=${empty.pastEnd}></kaas-empty>`;
     if (model.isFiltered) {
       const hx = this.hxOptions()?.find((option) => option.id === model.query.hxClusterId);
-      const why = hx && model.query.q === '' ? empty.noneOnHx(hx.label) : empty.noMatch;
+      const { q, states, label } = model.query;
+      const why = hx && q.trim() === '' && states.length === 0 && label === '' ? empty.noneOnHx(hx.label) : empty.noMatch;
       return html`<kaas-empty heading=${empty.noMatchTitle} text=${why}>
-        <button type="button" @click=${() => model.clearFilters()}>${strings.list.clearFilters}</button>
+        <button type="button" @click=${() => this.act(model.clearFilters())}>${strings.list.clearFilters}</button>
       </kaas-empty>`;
     }
-    const mayAdd = this.isAdmin || this.viewerRole === 'provisioner';
+    const mayAdd = this.viewerRole === 'admin' || this.viewerRole === 'provisioner';
     if (mayAdd) return html`<kaas-empty heading=${empty.noneTitle} text=${empty.noneAdmin} command=${empty.noneAdminCommand}></kaas-empty>`;
     return html`<kaas-empty heading=${empty.noneUserTitle} text=${empty.noneUser}></kaas-empty>`;
   }
 
-  private renderPager() {
-    const { pageNumber, hasNext, loading } = this.model;
-    if (pageNumber === 1 && !hasNext) return nothing;
-    return html`<kaas-pager .page=${pageNumber} .more=${hasNext} .busy=${loading}
-      @kaas-next=${() => this.turn(() => this.model.nextPage())} @kaas-previous=${() => this.turn(() => this.model.previousPage())}></kaas-pager>`;
-  }
-
   /** Shows another page from its top, and puts the focus there: the button pressed may be disabled afterwards. */
-  private async turn(page: () => Promise<void>) {
-    await page();
+  private async turn(page: number) {
+    await this.act(this.model.turnTo(page));
     await this.updateComplete;
     this.heading.focus({ preventScroll: true });
     window.scrollTo({ top: 0 });
   }
 
-  private onRefresh() {
-    this.told = '';
-    void this.model.refresh();
+  private ask(change: Partial<ListQuery>) {
+    return this.act(this.model.ask(change));
   }
 
-  private onQuery(event: CustomEvent<ToolbarChange>) {
+  /** What was said of the time before is over when somebody does something. */
+  private act(done: Promise<void>): Promise<void> {
     this.told = '';
-    void this.model.ask(event.detail);
+    this.exportFailure = null;
+    return done;
+  }
+
+  private get columns(): readonly ColumnId[] {
+    return this.chosenColumns ?? (this.narrow.matches ? NARROW_COLUMNS : USUAL_COLUMNS);
+  }
+
+  private onColumns(event: CustomEvent<readonly ColumnId[] | null>) {
+    this.chosenColumns = event.detail;
+    remember('columns', event.detail && event.detail.join());
+  }
+
+  private async save() {
+    void this.act(Promise.resolve());
+    const saving = new AbortController();
+    this.saving = saving;
+    this.exported = { done: 0, total: this.model.page?.total ?? 0 };
+    try {
+      const rows = await readAll(this.api, this.model.wholeQuery(), (done, total) => (this.exported = { done, total }), saving.signal);
+      download(strings.list.file(new Date().toISOString().slice(0, 10)), 'text/csv;charset=utf-8', clustersToCsv(rows));
+      this.told = strings.list.exported(rows.length);
+    } catch (error) {
+      if (isAborted(error) || isSessionOver(error)) return;
+      if (!(error instanceof ApiError)) throw error;
+      this.exportFailure = error;
+    } finally {
+      this.exported = null;
+    }
   }
 }
 

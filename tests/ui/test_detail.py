@@ -1,0 +1,153 @@
+"""The details of one cluster: reached by its name, kept by their address, live, and no more than the viewer may know."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest import MakePage
+from mock_kaasd import MockKaasd, Refusal
+from playwright.sync_api import Locator, Page, expect
+from sample import ident
+from watched import WatchedPage
+
+Shots = Callable[[Page, str], None]
+PROD = f"#/clusters/{ident('cluster prod-2')}"
+LIST = "Kubernetes clusters"
+
+
+def opened(mock: MockKaasd, make_page: MakePage, address: str = PROD, who: tuple[str, ...] = ("admin", "secret")) -> WatchedPage:
+    watched = make_page()
+    watched.page.goto(f"{mock.url}/ui/{address}")
+    watched.fill_and_submit(*who)
+    watched.page.wait_for_selector("main[aria-busy=false] h1")
+    return watched
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.get_by_role("navigation", name="Details of the cluster").get_by_role("link", name=name)
+
+
+def test_from_the_list_and_back(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = opened(mock, make_page, "#/clusters?q=prod&sort=-name")
+    page = watched.page
+    link = page.get_by_role("rowheader", name="prod-2").get_by_role("link")
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="prod-2", exact=True)).to_be_focused()
+    expect(page).to_have_title("prod-2 · Harmony KaaS")
+    assert page.evaluate("location.hash") == f"{PROD}?q=prod&sort=-name"
+    page.get_by_role("link", name="Back to the list").click()
+    expect(link).to_be_focused()
+    assert watched.names() == ["prod-2", "prod-1"]
+    expect(page).to_have_title("Kubernetes clusters · Harmony KaaS")
+    page.go_back()
+    expect(page.get_by_role("heading", name="prod-2", exact=True)).to_be_visible()
+
+
+def test_summary(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    main = watched.page.get_by_role("main")
+    for text in ("Degraded", "4 of 5 workers are ready.", "3 of 3 ready", "1.31.2", "https://10.20.0.10:6443/", "prod-2.example.com",
+                 "DC0 / HX-East", "DC0 / HX-West", "team=shop", "owner=anna", "Shop back end", "A report of", "3 months ago"):
+        expect(main).to_contain_text(text)
+    for text in ("declared", "reported", "observed"):
+        expect(main).not_to_contain_text(text)
+    assert watched.axe() == []
+    shots(watched.page, "detail-summary")
+    main.get_by_role("link", name="team=shop").click()
+    expect(watched.page.locator("kaas-cluster-table tbody tr")).to_have_count(2)
+
+
+def test_nodes(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    part(watched.page, "Nodes").click()
+    table = watched.page.get_by_role("table", name="Nodes of prod-2")
+    for name, texts in (("prod-2-cp-0", ("Control plane", "Ready", "vm-prod-2-cp-0", "Powered on", "esx-1.example.com", "DC0 / HX-East")),
+                        ("prod-2-w-1", ("Worker", "Not ready", "Powered off")), ("prod-2-w-2", ("Does not respond",)),
+                        ("prod-2-w-3", ("Unknown", "Another virtual machine is in its place"))):
+        for text in texts:
+            expect(table.get_by_role("row").filter(has=watched.page.get_by_role("rowheader", name=name))).to_contain_text(text)
+    expect(watched.page.get_by_text("1 node on vSphere clusters that you may not see.")).to_be_visible()
+    assert watched.axe() == []
+    shots(watched.page, "detail-nodes")
+    watched.page.reload()
+    watched.fill_and_submit("admin", "secret")
+    expect(table).to_be_visible()
+
+
+def test_who_sees_it(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page, f"{PROD}/access")
+    main = watched.page.get_by_role("main")
+    for text in ("There is a grant on this cluster for shop-people.", "You may view the vSphere cluster DC0/HX-East in vCenter.",
+                 "Not known at the moment: You may view the vSphere cluster DC0/HX-West in vCenter.", "Sees it and may grant it"):
+        expect(main).to_contain_text(text)
+    for text in ("Your role sees every cluster", "in the words of programs"):
+        expect(main).not_to_contain_text(text)
+    assert watched.axe() == []
+    shots(watched.page, "detail-access")
+
+
+def test_events(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page, f"{PROD}/events")
+    main = watched.page.get_by_role("main")
+    for text in ("Record changed", "Labels.", "Refused (forbidden)", "State reported", "Record made", "admin", "audit.heads"):
+        expect(main).to_contain_text(text)
+    assert watched.axe() == []
+    shots(watched.page, "detail-events")
+
+
+def test_what_others_may_not_know_is_not_asked_for(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page, f"{PROD}/events", ("anna@vsphere.local", "secret", "vc.example.com")).page
+    expect(part(page, "Summary")).to_have_attribute("aria-current", "page")
+    expect(part(page, "Events")).to_have_count(0)
+    part(page, "Who sees it").click()
+    expect(page.get_by_role("heading", name="Why you see this cluster")).to_be_visible()
+    expect(page.get_by_role("heading", name="Grants")).to_have_count(0)
+    assert "/v2/audit" not in {path for _, path, _ in mock.world.requests}
+
+
+def test_is_live(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page).page
+    mock.world.clusters = [c | {"state": "failed"} if c["name"] == "prod-2" else c for c in mock.world.clusters]
+    expect(page.locator("kaas-state-badge").first).to_contain_text("Failed")
+    mock.world.clusters = [c for c in mock.world.clusters if c["name"] != "prod-2"]
+    expect(page.get_by_role("heading", name="This cluster is not there").last).to_be_visible()
+
+
+def test_not_there(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page, f"#/clusters/{ident('nothing')}")
+    expect(watched.page.get_by_text("It has been removed, or you may no longer see it.")).to_be_visible()
+    assert watched.axe() == []
+    shots(watched.page, "detail-gone")
+    watched.page.get_by_role("link", name="Back to the list").click()
+    expect(watched.page.get_by_role("heading", name=LIST)).to_be_visible()
+
+
+def test_failure_keeps_what_is_shown(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    mock.world.refusals[f"/v2/clusters/{ident('cluster prod-2')}/nodes"] = Refusal(503, "busy", "much", headers={"Retry-After": "600"})
+    part(watched.page, "Nodes").click()
+    expect(watched.page.get_by_role("alert")).to_contain_text("The cluster could not be loaded")
+    expect(watched.page.get_by_role("heading", name="prod-2", exact=True)).to_be_visible()
+    assert watched.axe() == []
+    shots(watched.page, "detail-error")
+    mock.world.refusals.clear()
+    watched.page.get_by_role("button", name="Try again").click()
+    expect(watched.page.get_by_role("table")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "scheme", "locale"), [(320, "light", "de-DE"), (640, "dark", "en-GB"), (900, "dark", "de-DE")])
+def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shots, width: int, scheme: str, locale: str) -> None:
+    watched = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale)
+    page = watched.page
+    page.goto(f"{mock.url}/ui/{PROD}")
+    page.locator("#username").fill("admin")
+    page.locator("#password").fill("secret")
+    page.keyboard.press("Enter")
+    links = page.locator("kaas-cluster-detail nav a")
+    for number, content in enumerate(("section", "kaas-node-table", "kaas-cluster-access", "kaas-cluster-events")):
+        links.nth(number).click()
+        page.locator(f"kaas-cluster-detail {content}").first.wait_for()
+        assert (watched.axe(), watched.overflow()) == ([], 0)
+        shots(page, f"detail-{width}-{scheme}-{content}")

@@ -1,0 +1,307 @@
+"""What can be done with the list: pages, states, labels, columns, the file, rows that stay, addresses that keep all that."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import MakePage
+from mock_kaasd import MockKaasd, Refusal
+from playwright.sync_api import Locator, Page, expect
+from sample import EAST, HX_LAB, HX_WEST, WEST, ago, cluster
+from watched import WatchedPage
+
+Shots = Callable[[Page, str], None]
+TITLE = "Kubernetes clusters"
+
+
+def opened(mock: MockKaasd, make_page: MakePage, address: str = "", **options: object) -> WatchedPage:
+    """Signed in at an address that somebody was given."""
+    watched = make_page(**options)
+    watched.page.goto(f"{mock.url}/ui/{address}")
+    watched.fill_and_submit("admin", "secret")
+    watched.page.wait_for_selector("main[aria-busy=false] h1")
+    return watched
+
+
+def rows(page: Page) -> Locator:
+    return page.locator("kaas-cluster-table tbody tr")
+
+
+def chip(page: Page, name: str) -> Locator:
+    return page.get_by_role("group", name="States").get_by_role("button", name=re.compile(f"^{name}"))
+
+
+def hash_of(page: Page) -> str:
+    return page.evaluate("location.hash")
+
+
+@pytest.fixture
+def many(mock: MockKaasd) -> MockKaasd:
+    states = ["ready", "ready", "ready", "degraded", "failed"]
+    mock.world.clusters = [cluster(f"c-{n:03}", states[n % 5], [EAST], created_at=ago(days=n + 1)) for n in range(120)]
+    return mock
+
+
+def test_pages(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(many, make_page)
+    page, pages = watched.page, watched.page.get_by_role("navigation", name="Pages")
+    seen = watched.names()
+    expect(page.get_by_text("1 – 50 of 120")).to_be_visible()
+    expect(pages.get_by_role("button", name="Previous page")).to_be_disabled()
+    for number, text in ((2, "51 – 100 of 120"), (3, "101 – 120 of 120")):
+        pages.get_by_role("button", name="Next page").click()
+        expect(page.get_by_text(text)).to_be_visible()
+        expect(pages.get_by_role("button", name=f"Page {number}", exact=True)).to_have_attribute("aria-current", "page")
+        seen += watched.names()
+    assert seen == [f"c-{n:03}" for n in range(120)]
+    expect(pages.get_by_role("button", name="Last page")).to_be_disabled()
+    expect(page.get_by_role("heading", name=TITLE)).to_be_focused()
+    assert watched.axe() == []
+    page.get_by_label("Rows per page").select_option("100")
+    expect(page.get_by_text("1 – 100 of 120")).to_be_visible()
+    page.evaluate("scrollTo(0, 1500)")
+    head = page.locator("kaas-cluster-table thead th").first.bounding_box()
+    assert head and head["y"] == 0  # the head stays
+    shots(page, "pages")
+
+
+def test_states_with_counts(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(many, make_page)
+    page = watched.page
+    for name, count in (("All", 120), ("Ready", 72), ("Degraded", 24), ("Failed", 24)):
+        expect(chip(page, name)).to_have_text(re.compile(rf"{name}\s*{count}\s*$"))
+    expect(chip(page, "Creating")).to_have_count(0)
+    chip(page, "Degraded").click()
+    chip(page, "Failed").click()
+    expect(page.get_by_text("48 clusters")).to_be_visible()
+    expect(chip(page, "Failed")).to_have_attribute("aria-pressed", "true")
+    expect(chip(page, "Ready")).to_have_text(re.compile("72"))  # still there to be chosen
+    assert watched.axe() == []
+    shots(page, "states-chosen")
+    chip(page, "All").click()
+    expect(page.get_by_text("120 clusters")).to_be_visible()
+
+
+def test_list_without_counts(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.refusals["/v2/clusters/counts"] = Refusal(503, "unavailable", "not now")
+    page = opened(mock, make_page).page
+    expect(rows(page)).to_have_count(10)
+    expect(chip(page, "All")).to_have_text("All")
+
+
+def test_words_and_labels(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    page.get_by_role("searchbox").fill("1.31 tier=back")
+    expect(rows(page)).to_have_count(1)
+    page.get_by_role("searchbox").fill("")
+    expect(rows(page)).to_have_count(10)
+    rows(page).get_by_role("button", name="team=shop").first.click()
+    expect(rows(page)).to_have_count(2)
+    page.get_by_role("button", name="Remove filter: Label team=shop").click()
+    expect(rows(page)).to_have_count(10)
+
+
+def test_sort_by_every_head(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page).page
+    for name in ("State", "Version", "Control plane", "Workers", "HX cluster", "Age", "Name"):
+        head = page.get_by_role("columnheader", name=name)
+        head.get_by_role("button").click()
+        expect(head).to_have_attribute("aria-sort", "ascending")
+        expect(page.locator("kaas-cluster-table th[aria-sort=ascending], th[aria-sort=descending]")).to_have_count(1)
+    page.get_by_role("columnheader", name="Age").get_by_role("button").click()
+    expect(rows(page).first).to_contain_text("somewhere")  # the youngest
+
+
+def test_columns_are_chosen_and_kept_in_the_tab(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    heads = page.get_by_role("columnheader")
+    usual = ["State", "Name", "Version", "Control plane", "Workers", "HX cluster", "API endpoint", "Labels", "Age"]
+    expect(heads).to_have_text(usual)
+    opener = page.get_by_role("button", name="Columns", exact=True)
+    opener.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("checkbox", name="Labels").uncheck()
+    page.get_by_role("checkbox", name="Changed").check()
+    shots(page, "columns")
+    assert watched.axe() == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("checkbox", name="Labels")).to_have_count(0)
+    expect(opener).to_be_focused()
+    expect(heads).to_have_text([*usual[:7], "Age", "Changed"])
+    page.reload()
+    watched.fill_and_submit("admin", "secret")
+    expect(heads).to_have_text([*usual[:7], "Age", "Changed"])
+    opener.click()
+    page.get_by_role("button", name="Usual columns").click()
+    expect(heads).to_have_text(usual)
+
+
+def test_a_narrow_frame_has_a_table(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = opened(mock, make_page, viewport={"width": 900, "height": 700})
+    tops = {row.bounding_box()["y"] for row in rows(watched.page).first.locator("th, td").all()}
+    assert (len(tops), watched.overflow()) == (1, 0)  # the cells of a row stand side by side
+
+
+def test_targets_are_large_enough(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page).page
+    for target in page.get_by_role("main").locator("button:visible, a:visible, select:visible, input:visible").all():
+        box = target.bounding_box()
+        assert box and min(box["width"], box["height"]) >= 24, target.inner_text()
+
+
+def test_the_file_has_all_rows_that_fit(many: MockKaasd, make_page: MakePage) -> None:
+    many.world.clusters.append(cluster("=SUM(A1)", "failed", [EAST], description="+1"))
+    page = opened(many, make_page).page
+    chip(page, "Failed").click()
+    expect(page.get_by_text("25 clusters")).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Export CSV").click()
+    expect(page.get_by_role("status").filter(has_text="25 rows exported.")).to_be_visible()
+    assert re.fullmatch(r"kubernetes-clusters-\d{4}-\d\d-\d\d\.csv", saved.value.suggested_filename)
+    with Path(saved.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 25
+    assert {line["State"] for line in lines} == {"Failed"}
+    assert [(line["Name"], line["Description"]) for line in lines if "SUM" in line["Name"]] == [("'=SUM(A1)", "'+1")]
+
+
+def test_the_file_that_cannot_be_had(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page).page
+    page.route("**/v2/clusters?*limit=500*", lambda route: route.abort())
+    page.get_by_role("button", name="Export CSV").click()
+    expect(page.get_by_role("alert")).to_contain_text("The export did not work")
+    expect(rows(page)).to_have_count(10)
+
+
+def test_rows_stay_under_the_pointer(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    before = watched.names()
+    rows(page).nth(4).hover()
+    place = rows(page).nth(4).bounding_box()
+    bad = {"state": "degraded", "state_reason": "4 of 5 workers are ready"}
+    left = [c | bad if c["name"] == before[0] else c for c in mock.world.clusters if c["name"] != before[2]]
+    mock.world.clusters = [cluster("0-first", "ready", [WEST]), *left]
+    show = page.get_by_role("button", name="2 changes, show")
+    expect(show).to_be_visible()
+    expect(rows(page).first).to_contain_text("Degraded")  # what is new of a row is shown
+    assert (watched.names(), rows(page).nth(4).bounding_box()) == (before, place)
+    shots(page, "held")
+    assert watched.axe() == []
+    show.dispatch_event("click")  # while the pointer is still there: who takes it away sees the changes within seconds anyway
+    expect(rows(page).first).to_contain_text("0-first")
+    expect(show).to_have_count(0)
+
+
+def test_rows_stay_around_the_focus(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    before = watched.names()
+    page.mouse.move(0, 0)
+    rows(page).nth(3).get_by_role("link").first.focus()
+    mock.world.clusters = [*mock.world.clusters, cluster("0-first", "ready", [WEST])]
+    expect(page.get_by_role("button", name="1 change, show")).to_be_visible()
+    assert watched.names() == before
+    page.get_by_role("searchbox").focus()
+    expect(rows(page).first).to_contain_text("0-first")
+
+
+def test_the_address_keeps_what_is_asked(many: MockKaasd, make_page: MakePage) -> None:
+    watched = opened(many, make_page)
+    page = watched.page
+    assert hash_of(page) == ""
+    page.get_by_role("searchbox").fill("c-")
+    chip(page, "Ready").click()
+    page.get_by_role("columnheader", name="Name").get_by_role("button").click()
+    page.get_by_label("Rows per page").select_option("25")
+    page.get_by_role("button", name="Page 3", exact=True).click()
+    expect(page.get_by_text("51 – 72 of 72")).to_be_visible()
+    asked, names = hash_of(page), watched.names()
+    assert set(asked.removeprefix("#/clusters?").split("&")) == {"q=c-", "state=ready", "sort=-name", "size=25", "page=3"}
+    page.reload()
+    watched.fill_and_submit("admin", "secret")
+    expect(page.get_by_text("51 – 72 of 72")).to_be_visible()
+    assert (watched.names(), page.get_by_role("searchbox").input_value()) == (names, "c-")
+    elsewhere = opened(many, make_page, asked)
+    assert elsewhere.names() == names
+    elsewhere.page.evaluate("location.hash = '#/clusters?state=failed'")
+    expect(elsewhere.page.get_by_text("24 clusters")).to_be_visible()
+    elsewhere.sign_out()
+    expect(elsewhere.page.get_by_label("User name")).to_be_visible()
+    assert hash_of(elsewhere.page) == ""  # what one person asked is not for the next
+
+
+def test_an_hx_cluster_by_its_name(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page, "?hx_cluster=HX-West").page
+    expect(page.get_by_label("HX cluster")).to_have_value(HX_WEST["id"])
+    expect(rows(page)).to_have_count(3)
+    assert page.evaluate("location.search + location.hash") == f"#/clusters?hx={HX_WEST['id']}"
+    page.get_by_label("HX cluster").select_option(HX_LAB["id"])
+    expect(rows(page)).to_have_count(2)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("HX-East", "Several HX clusters are called “HX-East”"), ("nowhere", "There is no HX cluster “nowhere”")])
+def test_an_hx_cluster_that_is_not_one(mock: MockKaasd, make_page: MakePage, name: str, told: str) -> None:
+    watched = opened(mock, make_page, f"?hx_cluster={name}")
+    expect(watched.page.get_by_role("status").filter(has_text=told)).to_be_visible()
+    expect(rows(watched.page)).to_have_count(10)
+    assert watched.axe() == []
+
+
+def test_the_time_of_the_data_goes_on(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    page = watched.page
+    page.clock.install()
+    watched.sign_in(mock.url, "admin", "secret")
+    expect(page.get_by_text(re.compile(r"^As of .*, now$"))).to_be_visible()
+    mock.world.gate.clear()
+    try:
+        page.clock.run_for(7_000)
+        expect(page.get_by_text(re.compile(r"^As of .*, 5 seconds ago$"))).to_be_visible()
+        page.clock.run_for(120_000)
+        expect(page.get_by_text(re.compile(r"^As of .*, 2 minutes ago$"))).to_be_visible()
+    finally:
+        mock.world.gate.set()
+    expect(page.get_by_text(re.compile(r"^As of .*, now$"))).to_be_visible()
+
+
+def test_the_endpoint_is_copied(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page, permissions=["clipboard-read", "clipboard-write"]).page
+    page.get_by_role("button", name="Copy the API endpoint of prod-1").click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_attached()
+    assert page.evaluate("navigator.clipboard.readText()") == "https://10.20.0.10:6443/"
+
+
+def test_first_rows_are_waited_for_without_saying_that_there_are_none(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{mock.url}/ui/")
+    page.wait_for_selector("form")
+    held = []
+    page.route("**/v2/clusters?*limit=50*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - a builtin cannot be marked
+    watched.fill_and_submit("admin", "secret")
+    expect(page.get_by_role("status").filter(has_text="Loading clusters")).to_be_visible()
+    expect(page.locator(".skeleton")).to_be_visible()
+    expect(page.locator("kaas-empty")).to_have_count(0)
+    assert watched.axe() == []
+    shots(page, "loading")
+    held[0].continue_()
+    expect(rows(page)).to_have_count(10)
+
+
+def test_no_permission(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    mock.world.refusals["/v2/clusters"] = Refusal(403, "forbidden", "this needs a role", headers={"Retry-After": "600"})
+    watched = make_page()
+    watched.page.goto(f"{mock.url}/ui/")
+    watched.fill_and_submit("anna@vsphere.local", "secret", "vc.example.com")
+    expect(watched.page.get_by_role("alert")).to_contain_text("You do not have the right to do this.")
+    expect(watched.page.locator("kaas-empty")).to_have_count(0)
+    shots(watched.page, "no-permission")
+    assert watched.axe() == []

@@ -1,0 +1,115 @@
+"""The overview: states and HX clusters in numbers and drawings, each a way into the list."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest import MakePage
+from mock_kaasd import MockKaasd, Refusal
+from playwright.sync_api import Locator, Page, expect
+from sample import HX_WEST, VCENTER, ident
+from watched import WatchedPage
+
+Shots = Callable[[Page, str], None]
+PROD = f"#/clusters/{ident('cluster prod-2')}"
+
+
+def opened(mock: MockKaasd, make_page: MakePage, who: tuple[str, ...] = ("admin", "secret")) -> WatchedPage:
+    watched = make_page()
+    watched.page.goto(f"{mock.url}/ui/#/overview")
+    watched.fill_and_submit(*who)
+    watched.page.wait_for_selector("main[aria-busy=false] h1")
+    return watched
+
+
+def hx_card(page: Page, place: str) -> Locator:
+    return page.locator("kaas-overview .cards li").filter(has_text=place)
+
+
+def test_states_lead_into_the_list(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    expect(page.get_by_role("heading", name="Overview")).to_be_focused()
+    expect(page).to_have_title("Overview · Harmony KaaS")
+    expect(page.get_by_role("link", name="10 clusters")).to_be_visible()
+    expect(page.get_by_role("link", name="Ready 3")).to_be_visible()
+    assert watched.axe() == []
+    shots(page, "overview")
+    page.get_by_role("link", name="Degraded 1").click()
+    expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(1)
+    views = page.get_by_role("navigation", name="Views")
+    expect(views.get_by_role("link", name="Clusters")).to_have_attribute("aria-current", "page")
+    views.get_by_role("link", name="Overview").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+
+
+def test_hx_clusters_as_an_administrator_sees_them(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page).page
+    for place, texts in (("DC0 / HX-East", ("Online, healthy", "35%", "14 TiB of 40 TiB used", "4 of 4 online", "5.5.2a-39363")),
+                         ("DC0 / HX-West", ("Online, not healthy", "Storage node hx-3 is not reachable", "90%", "3 of 4 online",
+                                            "3 Kubernetes clusters: 1 Degraded, 1 Unreachable, 1 Updating")),
+                         ("DC1 / HX-East", ("Cannot be read", "2 Kubernetes clusters"))):
+        for text in texts:
+            expect(hx_card(page, place)).to_contain_text(text)
+    hx_card(page, "DC0 / HX-West").get_by_role("link").click()
+    expect(page.get_by_label("HX cluster")).to_have_value(HX_WEST["id"])
+    expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(3)
+
+
+def test_others_see_what_runs_where(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page, ("anna@vsphere.local", "secret", "vc.example.com"))
+    expect(hx_card(watched.page, "DC0 / HX-West")).to_contain_text("3 Kubernetes clusters")
+    expect(watched.page.get_by_text("healthy")).to_have_count(0)
+    assert "/v2/hx-connections" not in {path for _, path, _ in mock.world.requests}
+    assert VCENTER not in watched.page.content()
+    assert watched.axe() == []
+    shots(watched.page, "overview-user")
+
+
+def test_is_live_and_tells_what_fails(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    mock.world.clusters = [c | {"state": "failed"} if c["name"] == "prod-1" else c for c in mock.world.clusters]
+    expect(page.get_by_role("link", name="Failed 2")).to_be_visible()
+    mock.world.refusals["/v2/clusters/counts"] = Refusal(503, "busy", "much", headers={"Retry-After": "600"})
+    page.get_by_role("button", name="Refresh").click()
+    expect(page.get_by_role("alert")).to_contain_text("The overview could not be loaded")
+    expect(page.get_by_role("link", name="Failed 2")).to_be_visible()
+    assert watched.axe() == []
+    shots(page, "overview-error")
+    mock.world.refusals.clear()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("alert")).not_to_contain_text("could not")
+
+
+def test_nothing_there(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.clusters, mock.world.hx_clusters = [], []
+    watched = opened(mock, make_page)
+    expect(watched.page.get_by_role("link", name="0 clusters")).to_be_visible()
+    assert watched.axe() == []
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "locale"), [(320, "dark", "de-DE"), (640, "light", "en-GB"), (900, "light", "de-DE"), (1600, "dark", "en-GB")])
+def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shots, width: int, scheme: str, locale: str) -> None:
+    watched = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale)
+    page = watched.page
+    page.goto(f"{mock.url}/ui/#/overview")
+    page.locator("#username").fill("admin")
+    page.locator("#password").fill("secret")
+    page.keyboard.press("Enter")
+    page.locator("kaas-overview .cards li").first.wait_for()
+    assert (watched.axe(), watched.overflow()) == ([], 0)
+    shots(page, f"overview-{width}-{scheme}")
+
+
+@pytest.mark.parametrize("address", ["", "#/overview", PROD, f"{PROD}/nodes"])
+def test_forced_colours_and_zoom(mock: MockKaasd, make_page: MakePage, shots: Shots, address: str) -> None:
+    """Twice as large on a window of 1280 by 800 is the same as 640 by 400."""
+    watched = make_page(viewport={"width": 640, "height": 400}, device_scale_factor=2, forced_colors="active")
+    watched.page.goto(f"{mock.url}/ui/{address}")
+    watched.fill_and_submit("admin", "secret")
+    watched.page.wait_for_selector("main[aria-busy=false] h1")
+    assert (watched.axe("color-contrast"), watched.overflow()) == ([], 0)  # it reads the colours that are not used now
+    shots(watched.page, f"forced-{len(address)}")

@@ -1,0 +1,116 @@
+// The part of the page's address behind `#`: what is shown and how; and the name of an HX cluster in front of it. Pure: whatever somebody
+// writes there becomes a place that there is.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { ClusterState, Sort } from '../api/types.js';
+import { COLUMNS } from './columns.js';
+import { STATES } from './format.js';
+
+export const PAGE_SIZES = [25, 50, 100] as const;
+export type PageSize = (typeof PAGE_SIZES)[number];
+
+/** What the list is asked. */
+export interface ListQuery {
+  q: string;
+  states: readonly ClusterState[];
+  /** `key=value`, or empty. */
+  label: string;
+  hxClusterId: string;
+  /** Name of an HX cluster whose id is not known yet. */
+  hxName: string;
+  sort: Sort;
+  page: number;
+  size: PageSize;
+}
+
+export const FIRST_QUERY: ListQuery = { q: '', states: [], label: '', hxClusterId: '', hxName: '', sort: 'name', page: 1, size: 50 };
+
+/** The parts of a cluster's details, in their order. */
+export const PARTS = ['summary', 'nodes', 'access', 'events'] as const;
+export type Part = (typeof PARTS)[number];
+
+export type View = 'clusters' | 'overview';
+
+export interface Place {
+  view: View;
+  /** Of the cluster whose details are open; null for the list. */
+  id: string | null;
+  /** Of the details. */
+  part: Part;
+  query: ListQuery;
+}
+
+export const FIRST_PLACE: Place = { view: 'clusters', id: null, part: 'summary', query: FIRST_QUERY };
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const TEXT_MAX = 100;
+const LABEL_MAX = 320;
+const PAGE_MAX = 100_000;
+const SORTS = new Set(COLUMNS.flatMap(({ sort }) => (sort ? [sort.ascending, sort.descending] : [])));
+
+/** The place of an address; `search` is the part behind `?`, `hash` that behind `#`, each with its sign. */
+export function readAddress(hash: string, search = ''): Place {
+  const [path = '', asked = ''] = split(hash.replace(/^#/, ''));
+  const query = readQuery(new URLSearchParams(asked));
+  const hxName = text(new URLSearchParams(search).get('hx_cluster'), TEXT_MAX);
+  const [, first, id = '', named] = path.split('/');
+  return {
+    view: first === 'overview' ? 'overview' : 'clusters',
+    id: first === 'clusters' && UUID.test(id) ? id : null,
+    part: PARTS.find((part) => part === named) ?? 'summary',
+    query: query.hxClusterId === '' ? { ...query, hxName } : query,
+  };
+}
+
+/** The part of the address behind `#`, with it. */
+export function writeAddress({ view, id, part, query }: Place): string {
+  if (view === 'overview') return '#/overview';
+  const asked = writeQuery(query).toString();
+  const path = ['#', 'clusters', ...(id === null ? [] : [id]), ...(id === null || part === 'summary' ? [] : [part])];
+  return `${path.join('/')}${asked === '' ? '' : `?${asked}`}`;
+}
+
+/** The address of the list with this question. */
+export function listAddress(query: Partial<ListQuery>): string {
+  return writeAddress({ ...FIRST_PLACE, query: { ...FIRST_QUERY, ...query } });
+}
+
+function split(hash: string): [string, string] {
+  const at = hash.indexOf('?');
+  return at < 0 ? [hash, ''] : [hash.slice(0, at), hash.slice(at + 1)];
+}
+
+function readQuery(asked: URLSearchParams): ListQuery {
+  const sort = asked.get('sort') as Sort;
+  const hx = asked.get('hx') ?? '';
+  const states = (asked.get('state') ?? '').split(',');
+  const size = PAGE_SIZES.find((each) => String(each) === asked.get('size'));
+  return {
+    q: text(asked.get('q'), TEXT_MAX),
+    states: STATES.filter((state) => states.includes(state)),
+    label: text(asked.get('label'), LABEL_MAX),
+    hxClusterId: UUID.test(hx) ? hx : '',
+    hxName: '',
+    sort: SORTS.has(sort) ? sort : FIRST_QUERY.sort,
+    page: pageNumber(asked.get('page')),
+    size: size ?? FIRST_QUERY.size,
+  };
+}
+
+function writeQuery(query: ListQuery): URLSearchParams {
+  const { q, states, label, hxClusterId, sort, page, size } = query;
+  const all: [string, string, string][] = [
+    ['q', q.trim(), ''], ['state', states.join(), ''], ['label', label, ''], ['hx', hxClusterId, ''], ['sort', sort, FIRST_QUERY.sort],
+    ['page', String(page), '1'], ['size', String(size), String(FIRST_QUERY.size)],
+  ];
+  return new URLSearchParams(all.filter(([, value, usual]) => value !== usual).map(([name, value]) => [name, value]));
+}
+
+function text(value: string | null, max: number): string {
+  return value === null || CONTROL.test(value) ? '' : value.slice(0, max);
+}
+
+function pageNumber(value: string | null): number {
+  const page = Number(value ?? 1);
+  return Number.isInteger(page) && page >= 1 && page <= PAGE_MAX ? page : 1;
+}

@@ -1,0 +1,130 @@
+// The state behind the details of one cluster: the cluster itself, and what each part of them needs beside it. No markup.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { ApiClient } from '../api/client.js';
+import { ApiError, isAborted, isSessionOver } from '../api/error.js';
+import type { AuditEntry, Cluster, Explanation, Grant, Node, StaleReason } from '../api/types.js';
+import type { Part } from './address.js';
+
+type Api = Pick<ApiClient, 'getCluster' | 'listNodes' | 'explain' | 'listClusterGrants' | 'listClusterEvents'>;
+
+export interface Access {
+  explanation: Explanation;
+  /** Null for who may not know them. */
+  grants: Grant[] | null;
+}
+
+/** What the parts show beside the cluster, each as it was loaded last. */
+export interface PartContent {
+  nodes: { nodes: Node[]; hidden: number };
+  access: Access;
+  events: AuditEntry[];
+}
+
+const EVENTS = 50;
+
+export class ClusterDetailModel {
+  cluster: Cluster | null = null;
+  content: Partial<PartContent> = {};
+  /** The cluster is not there, or not for this viewer. */
+  isGone = false;
+  loading = false;
+  failure: ApiError | null = null;
+  stale: StaleReason[] = [];
+  refreshedAt: Date | null = null;
+
+  private etag: string | null = null;
+  private running: AbortController | null = null;
+
+  constructor(
+    private readonly api: Api, readonly id: string, public part: Part, private readonly changed: () => void, private readonly now: () => Date = () => new Date(),
+  ) {}
+
+  /** Shows another part; what is known of it already is there at once. */
+  async open(part: Part): Promise<void> {
+    if (part === this.part) return;
+    this.part = part;
+    await this.load();
+  }
+
+  async load(quiet = false): Promise<void> {
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    this.loading = !quiet;
+    if (!quiet) this.changed();
+    try {
+      const [answer, content] = await Promise.all([this.api.getCluster(this.id, this.etag, running.signal), this.loadPart(running.signal)]);
+      if (this.running !== running) return;
+      if (answer.body !== null) this.cluster = answer.body;
+      this.etag = answer.etag ?? this.etag;
+      this.isGone = false;
+      this.stale = answer.stale;
+      this.content = { ...this.content, ...content };
+      this.refreshedAt = this.now();
+      this.settle(null);
+    } catch (error) {
+      if (this.running === running) this.fail(error);
+    }
+  }
+
+  /** The service answers, and nothing has changed. */
+  noteAnswer(): void {
+    if (this.failure) return void this.load(true);
+    this.refreshedAt = this.now();
+    this.changed();
+  }
+
+  /** The service has not answered somebody else's call. */
+  noteSilence(error: ApiError): void {
+    if (this.loading) return;
+    this.failure = error;
+    this.changed();
+  }
+
+  /** Gives up what is under way, for good. */
+  stop(): void {
+    this.running?.abort();
+    this.running = null;
+  }
+
+  private async loadPart(signal: AbortSignal): Promise<Partial<PartContent>> {
+    switch (this.part) {
+      case 'summary': return {};
+      case 'nodes': return { nodes: await this.api.listNodes(this.id, signal) };
+      case 'access': return { access: await this.loadAccess(signal) };
+      case 'events': return { events: await this.api.listClusterEvents(this.id, EVENTS, signal) };
+    }
+  }
+
+  private async loadAccess(signal: AbortSignal): Promise<Access> {
+    const [explanation, grants] = await Promise.all([this.api.explain(this.id, signal), this.loadGrants(signal)]);
+    return { explanation, grants };
+  }
+
+  private async loadGrants(signal: AbortSignal): Promise<Grant[] | null> {
+    try {
+      return await this.api.listClusterGrants(this.id, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'forbidden') return null;
+      throw error;
+    }
+  }
+
+  private fail(error: unknown): void {
+    if (isAborted(error)) return;
+    if (!(error instanceof ApiError)) {
+      this.settle(null);
+      throw error;
+    }
+    this.isGone = error.code === 'not_found';
+    // The session tells the page itself.
+    this.settle(isSessionOver(error) || this.isGone ? null : error);
+  }
+
+  private settle(failure: ApiError | null): void {
+    this.failure = failure;
+    this.running = null;
+    this.loading = false;
+    this.changed();
+  }
+}

@@ -1,0 +1,57 @@
+// What an HX cluster says of itself, as it is shown; pure.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { HxCluster, HxConnection, HxFacts } from '../api/types.js';
+import { locale, strings } from '../strings/index.js';
+import type { Tone } from './format.js';
+
+export interface HealthText {
+  tone: Tone;
+  words: string[];
+}
+
+/** State and health in a few words; null if nothing is known of it. */
+export function describeHealth(hx: HxCluster, connection: HxConnection | null): HealthText | null {
+  if (!hx.present) return { tone: 'neutral', words: [strings.overview.gone] };
+  if (connection === null) return null;
+  const { state, facts } = connection.status;
+  if (state !== 'ok' || facts === null) return { tone: state === 'unknown' ? 'neutral' : 'warning', words: [strings.overview.connection[state]] };
+  const words = [facts.state, facts.resiliency].filter((word) => word !== null);
+  return { tone: toneOf(facts), words: words.map(hxWord) };
+}
+
+function toneOf({ state, resiliency }: HxFacts): Tone {
+  if (state !== null && state !== 'ONLINE') return 'bad';
+  return resiliency === null || resiliency === 'HEALTHY' ? 'good' : 'warning';
+}
+
+/** A word of HX in the reader's language; one that is not known is shown as HX spells it, but in small letters. */
+export function hxWord(word: string): string {
+  const words: Record<string, string> = strings.overview.hxWord;
+  if (Object.hasOwn(words, word)) return words[word] ?? word;
+  return word.charAt(0) + word.slice(1).toLowerCase().replaceAll('_', ' ');
+}
+
+export interface CapacityText {
+  /** From 0 to 1. */
+  used: number;
+  percent: string;
+  words: string;
+  tone: Tone;
+}
+
+/** How full it is; null if it does not tell. */
+export function describeCapacity({ used_bytes, capacity_bytes, space }: HxFacts): CapacityText | null {
+  if (used_bytes === null || capacity_bytes === null || capacity_bytes <= 0) return null;
+  const used = Math.min(1, used_bytes / capacity_bytes);
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(used);
+  const tone = space === null || space === 'NORMAL' ? 'busy' : 'warning';
+  return { used, percent, words: strings.overview.capacity(size(used_bytes), size(capacity_bytes)), tone };
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+function size(bytes: number): string {
+  const step = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const value = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 }).format(bytes / 1024 ** step);
+  return `${value} ${UNITS[step]}`;
+}

@@ -1,0 +1,112 @@
+// The state behind the overview: how many clusters are in which state, and the HX clusters with what runs on each and what they say of
+// themselves. No markup.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { ApiClient } from '../api/client.js';
+import { ApiError, isAborted, isSessionOver } from '../api/error.js';
+import type { ClusterCounts, HxCluster, HxConnection } from '../api/types.js';
+
+type Api = Pick<ApiClient, 'countClusters' | 'listAllHxClusters' | 'listHxConnections'>;
+
+export interface HxOverview {
+  hx: HxCluster;
+  /** Of the clusters that run there; null if not known. */
+  counts: ClusterCounts | null;
+  /** Null if there is none, or the viewer may not know. */
+  connection: HxConnection | null;
+}
+
+/** So many HX clusters are counted for; each is a call. */
+const COUNTED = 24;
+
+export class OverviewModel {
+  counts: ClusterCounts | null = null;
+  hxClusters: HxOverview[] | null = null;
+  loading = false;
+  failure: ApiError | null = null;
+  refreshedAt: Date | null = null;
+
+  private running: AbortController | null = null;
+
+  constructor(
+    private readonly api: Api, private readonly changed: () => void, private readonly isAdmin: () => boolean, private readonly now: () => Date = () => new Date(),
+  ) {}
+
+  async load(quiet = false): Promise<void> {
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    this.loading = !quiet;
+    if (!quiet) this.changed();
+    try {
+      const [counts, hxClusters] = await Promise.all([this.api.countClusters({}, running.signal), this.loadHxClusters(running.signal)]);
+      if (this.running !== running) return;
+      this.counts = counts;
+      this.hxClusters = hxClusters;
+      this.refreshedAt = this.now();
+      this.settle(null);
+    } catch (error) {
+      if (this.running === running) this.fail(error);
+    }
+  }
+
+  /** The service answers, and nothing has changed. */
+  noteAnswer(): void {
+    if (this.failure) return void this.load(true);
+    this.refreshedAt = this.now();
+    this.changed();
+  }
+
+  /** The service has not answered somebody else's call. */
+  noteSilence(error: ApiError): void {
+    if (this.loading) return;
+    this.failure = error;
+    this.changed();
+  }
+
+  /** Gives up what is under way, for good. */
+  stop(): void {
+    this.running?.abort();
+    this.running = null;
+  }
+
+  private async loadHxClusters(signal: AbortSignal): Promise<HxOverview[]> {
+    const [all, connections] = await Promise.all([this.api.listAllHxClusters(signal), this.loadConnections(signal)]);
+    const counts = await Promise.all(all.slice(0, COUNTED).map(({ id }) => this.countOn(id, signal)));
+    return all.map((hx, n) => ({ hx, counts: counts[n] ?? null, connection: connections.find(({ hx_cluster }) => hx_cluster.id === hx.id) ?? null }));
+  }
+
+  /** What one HX cluster lacks does not take the others away. */
+  private async countOn(id: string, signal: AbortSignal): Promise<ClusterCounts | null> {
+    return await orNull(this.api.countClusters({ hx_cluster_id: id }, signal));
+  }
+
+  private async loadConnections(signal: AbortSignal): Promise<HxConnection[]> {
+    return this.isAdmin() ? ((await orNull(this.api.listHxConnections(signal))) ?? []) : [];
+  }
+
+  private fail(error: unknown): void {
+    if (isAborted(error)) return;
+    if (!(error instanceof ApiError)) {
+      this.settle(null);
+      throw error;
+    }
+    // The session tells the page itself.
+    this.settle(isSessionOver(error) ? null : error);
+  }
+
+  private settle(failure: ApiError | null): void {
+    this.failure = failure;
+    this.running = null;
+    this.loading = false;
+    this.changed();
+  }
+}
+
+async function orNull<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ApiError || isAborted(error)) return null;
+    throw error;
+  }
+}

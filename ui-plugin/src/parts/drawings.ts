@@ -1,0 +1,34 @@
+// Small drawings of numbers, hidden from screen readers because words stand beside each.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { html, svg } from 'lit';
+import type { ClusterCounts } from '../api/types.js';
+import { STATES, describeState } from '../model/format.js';
+
+const WIDTH = 400;
+const GAP = 2;
+const RADIUS = 20;
+const ROUND = 2 * Math.PI * RADIUS;
+
+/** How many clusters are in which state, side by side; every state that there is can be seen. */
+export function stateBar({ total, states }: ClusterCounts, height: number) {
+  const there = STATES.filter((state) => states[state] > 0);
+  const room = WIDTH - GAP * Math.max(0, there.length - 1);
+  let x = 0;
+  const parts = there.map((state) => {
+    const width = Math.max(4, (room * states[state]) / total);
+    const part = svg`<rect class=${describeState(state).tone} x=${x.toFixed(1)} width=${width.toFixed(1)} height=${height} fill="currentColor"/>`;
+    x += width + GAP;
+    return part;
+  });
+  return html`<svg class="bar" viewBox="0 0 ${Math.max(WIDTH, x - GAP).toFixed(0)} ${height}" preserveAspectRatio="none" aria-hidden="true">
+    ${there.length === 0 ? svg`<rect width=${WIDTH} height=${height} fill="var(--line)"/>` : parts}
+  </svg>`;
+}
+
+/** A part of a whole, from 0 to 1, as a ring in the colour of the text around it. */
+export function ring(part: number) {
+  return html`<svg class="ring" width="52" height="52" viewBox="0 0 52 52" fill="none" stroke-width="8" aria-hidden="true">
+    <circle cx="26" cy="26" r=${RADIUS} stroke="var(--line)"/>
+    <circle cx="26" cy="26" r=${RADIUS} stroke="currentColor" stroke-dasharray="${(part * ROUND).toFixed(1)} ${ROUND.toFixed(1)}" transform="rotate(-90 26 26)"/>
+  </svg>`;
+}

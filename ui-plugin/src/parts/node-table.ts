@@ -1,0 +1,72 @@
+// The nodes of a cluster: what is said of each, and what vCenter shows of it.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { LitElement, css, html, nothing, type TemplateResult } from 'lit';
+import { customElement, property } from 'lit/decorators.js';
+import type { Node, NodeState } from '../api/types.js';
+import { vsphereName, type Tone } from '../model/format.js';
+import { strings } from '../strings/index.js';
+import { shared } from '../styles/shared.js';
+import { tableStyles } from '../styles/table.js';
+import { toneStyles } from '../styles/tone.js';
+import './empty.js';
+import { toneIcon } from './icons.js';
+
+const TONE: Record<NodeState, Tone> = { ready: 'good', not_ready: 'bad', unknown: 'neutral' };
+
+type NodeColumn = keyof typeof strings.detail.node;
+const COLUMNS: readonly NodeColumn[] = ['name', 'role', 'state', 'version', 'vm', 'host', 'cluster'];
+
+@customElement('kaas-node-table')
+export class NodeTable extends LitElement {
+  static override styles = [shared, toneStyles, tableStyles, css`
+    .badge { display: inline-flex; align-items: center; gap: var(--space-2); font-weight: 600; white-space: nowrap; }
+    .more { padding: var(--space-3) var(--space-4); }
+    bdi { overflow-wrap: anywhere; }
+  `];
+
+  @property() clusterName = '';
+  @property({ attribute: false }) nodes: readonly Node[] = [];
+  @property({ type: Number }) hiddenNodes = 0;
+
+  override render() {
+    const more = this.hiddenNodes > 0 ? html`<p class="soft more">${strings.detail.hiddenNodes(this.hiddenNodes)}</p>` : nothing;
+    if (this.nodes.length === 0) return html`<div class="card">${this.hiddenNodes > 0 ? more : html`<kaas-empty heading=${strings.detail.noNodes}></kaas-empty>`}</div>`;
+    return html`<div class="card"><table role="table">
+      <caption class="sr-only">${strings.detail.nodesLabel(this.clusterName)}</caption>
+      <thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => html`<th scope="col" role="columnheader">${strings.detail.node[column]}</th>`)}</tr></thead>
+      <tbody role="rowgroup">${this.nodes.map((node) => this.row(node))}</tbody>
+    </table>${more}</div>`;
+  }
+
+  private row(node: Node) {
+    return html`<tr role="row">
+      <th scope="row" role="rowheader" class="name"><bdi>${node.name}</bdi>${node.address ? html`<bdi class="soft sub">${node.address}</bdi>` : nothing}</th>
+      ${this.cell('role', html`${strings.detail.nodeRole[node.role]}`)}
+      ${this.cell('state', html`<span class="badge ${TONE[node.state]}">${toneIcon[TONE[node.state]]}${strings.detail.nodeState[node.state]}</span>`)}
+      ${this.cell('version', html`${node.kubernetes_version ?? strings.table.none}`)}
+      ${this.cell('vm', two(node.vm?.name ?? node.vm_name, vmWord(node)))}
+      ${this.cell('host', two(node.host?.name ?? node.host?.moref ?? null, node.host ? strings.detail.connection[node.host.connection] : ''))}
+      ${this.cell('cluster', two(node.vsphere_cluster && vsphereName(node.vsphere_cluster), ''))}
+    </tr>`;
+  }
+
+  private cell(column: NodeColumn, content: TemplateResult) {
+    return html`<td role="cell"><span class="label" aria-hidden="true">${strings.detail.node[column]}</span><div class="value">${content}</div></td>`;
+  }
+}
+
+function vmWord({ vm }: Node): string {
+  if (!vm) return '';
+  if (vm.match === 'none') return strings.detail.vmGone;
+  return vm.match === 'mismatch' ? strings.detail.vmOther : strings.detail.power[vm.power];
+}
+
+function two(first: string | null, second: string): TemplateResult {
+  return html`<bdi>${first ?? strings.table.none}</bdi>${second ? html`<span class="soft sub">${second}</span>` : nothing}`;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'kaas-node-table': NodeTable;
+  }
+}

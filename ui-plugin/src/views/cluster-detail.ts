@@ -1,0 +1,221 @@
+// The details of one cluster: what it is and how it is, its nodes, who may see it, what was done with it.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { LitElement, html, nothing, type TemplateResult } from 'lit';
+import { customElement, property, query } from 'lit/decorators.js';
+import type { ApiClient } from '../api/client.js';
+import type { Cluster, Replicas, Role } from '../api/types.js';
+import { FIRST_PLACE, FIRST_QUERY, PARTS, listAddress, writeAddress, type ListQuery, type Part } from '../model/address.js';
+import { ClusterDetailModel } from '../model/cluster-detail.js';
+import { describeFailure } from '../model/failure-text.js';
+import { absoluteTime, askedLabel, describeReason, describeReplicas, relativeTime, safeHttpsUrl, vsphereName } from '../model/format.js';
+import { ListWatch } from '../model/list-watch.js';
+import '../parts/age.js';
+import { share } from '../parts/bar.js';
+import '../parts/cluster-access.js';
+import '../parts/cluster-events.js';
+import '../parts/copy.js';
+import '../parts/empty.js';
+import { backIcon, externalIcon, refreshIcon } from '../parts/icons.js';
+import '../parts/node-table.js';
+import '../parts/notice.js';
+import '../parts/state-badge.js';
+import { strings } from '../strings/index.js';
+import { detailStyles } from '../styles/detail.js';
+import { shared } from '../styles/shared.js';
+import { toneStyles } from '../styles/tone.js';
+
+@customElement('kaas-cluster-detail')
+export class ClusterDetail extends LitElement {
+  static override styles = [shared, toneStyles, detailStyles];
+
+  @property({ attribute: false }) api!: ApiClient;
+  @property() viewerRole: Role | null = null;
+  @property() clusterId = '';
+  @property() openPart: Part = 'summary';
+  /** Of the list that this was opened from. */
+  @property({ attribute: false }) asked: ListQuery = FIRST_QUERY;
+
+  @query('h1') private heading!: HTMLElement | null;
+
+  private model!: ClusterDetailModel;
+  private watch!: ListWatch;
+  private isFocused = false;
+  private readonly onVisible = (): void => {
+    if (document.visibilityState !== 'visible') return this.watch.rest();
+    void this.model.load(true);
+    this.watch.follow({});
+  };
+
+  override connectedCallback() {
+    super.connectedCallback();
+    this.model = new ClusterDetailModel(this.api, this.clusterId, this.shownPart, () => this.onChange());
+    this.watch = new ListWatch(this.api, {
+      changed: () => void this.model.load(true),
+      same: () => this.model.noteAnswer(),
+      silent: (error) => this.model.noteSilence(error),
+    });
+    document.addEventListener('visibilitychange', this.onVisible);
+    void this.model.load();
+  }
+
+  override disconnectedCallback() {
+    super.disconnectedCallback();
+    document.removeEventListener('visibilitychange', this.onVisible);
+    this.watch.rest();
+    this.model.stop();
+  }
+
+  override willUpdate(changed: Map<PropertyKey, unknown>) {
+    if (this.hasUpdated && (changed.has('openPart') || changed.has('viewerRole'))) void this.model.open(this.shownPart);
+  }
+
+  /** The focus begins at what has been opened, as soon as that is there. */
+  override updated() {
+    if (this.isFocused || !this.heading) return;
+    this.isFocused = true;
+    this.heading.focus();
+  }
+
+  private onChange() {
+    this.requestUpdate();
+    if (this.model.cluster) this.dispatchEvent(new CustomEvent<string>('kaas-title', { detail: strings.detail.documentTitle(this.model.cluster.name) }));
+    if (!this.model.loading && !this.model.isGone && document.visibilityState === 'visible') this.watch.follow({});
+  }
+
+  /** The audit log is for administrators. */
+  private get parts(): readonly Part[] {
+    return PARTS.filter((part) => part !== 'events' || this.viewerRole === 'admin');
+  }
+
+  private get shownPart(): Part {
+    return this.parts.includes(this.openPart) ? this.openPart : 'summary';
+  }
+
+  override render() {
+    const { model } = this;
+    return html`<main aria-busy=${model.loading}>
+      <a class="back" href=${listAddress(this.asked)}>${backIcon}${strings.detail.back}</a>
+      ${this.renderHead()}
+      <div role="status">${model.stale.length > 0 ? html`<kaas-notice tone="warning">${strings.detail.stale}</kaas-notice>` : nothing}</div>
+      <div role="alert">${this.renderFailure()}</div>
+      ${model.isGone ? html`<div class="card"><kaas-empty heading=${strings.detail.goneTitle} text=${strings.detail.gone}></kaas-empty></div>` : this.renderParts()}
+    </main>`;
+  }
+
+  private renderHead() {
+    const { cluster, isGone, loading, refreshedAt } = this.model;
+    if (isGone) return html`<h1 tabindex="-1" class="sr-only">${strings.detail.goneTitle}</h1>`;
+    if (!cluster) return loading ? html`<p class="soft wait" role="status">${strings.detail.loading}</p>` : nothing;
+    return html`<div class="head">
+      <h1 tabindex="-1"><bdi>${cluster.name}</bdi></h1>
+      <kaas-state-badge .state=${cluster.state}></kaas-state-badge>
+      <div class="fresh"><kaas-age .at=${refreshedAt}></kaas-age>
+        <button type="button" @click=${() => this.model.load()}>${refreshIcon}${strings.list.refresh}</button></div>
+    </div>`;
+  }
+
+  private renderFailure() {
+    const { failure } = this.model;
+    if (!failure) return nothing;
+    return html`<kaas-notice tone="bad" heading=${strings.detail.failed} .failure=${describeFailure(failure, this.viewerRole === 'admin')}>
+      <button slot="action" type="button" @click=${() => this.model.load()}>${strings.error.retry}</button>
+    </kaas-notice>`;
+  }
+
+  private renderParts() {
+    const { cluster } = this.model;
+    if (!cluster) return nothing;
+    const address = (part: Part) => writeAddress({ ...FIRST_PLACE, id: this.clusterId, part, query: this.asked });
+    return html`<nav aria-label=${strings.detail.parts}>
+        ${this.parts.map((part) => html`<a href=${address(part)} aria-current=${part === this.shownPart ? 'page' : nothing}>${strings.detail.part[part]}</a>`)}
+      </nav>
+      ${this.renderPart(cluster)}`;
+  }
+
+  private renderPart(cluster: Cluster) {
+    const { nodes, access, events } = this.model.content;
+    switch (this.shownPart) {
+      case 'summary': return this.renderSummary(cluster);
+      case 'nodes': return nodes ? html`<kaas-node-table .clusterName=${cluster.name} .nodes=${nodes.nodes} .hiddenNodes=${nodes.hidden}></kaas-node-table>` : nothing;
+      case 'access': return access ? html`<kaas-cluster-access .access=${access}></kaas-cluster-access>` : nothing;
+      case 'events': return events ? html`<kaas-cluster-events .events=${events}></kaas-cluster-events>` : nothing;
+    }
+  }
+
+  private renderSummary(cluster: Cluster) {
+    return html`<div class="cards">${this.renderState(cluster)}${this.renderAccess(cluster)}${this.renderPlace(cluster)}${this.renderLabels(cluster)}${this.renderRecord(cluster)}</div>`;
+  }
+
+  private renderState(cluster: Cluster) {
+    const reason = describeReason(cluster.state_reason);
+    return card(strings.detail.state, html`<dl>
+      <dt>${strings.detail.state}</dt><dd><kaas-state-badge .state=${cluster.state}></kaas-state-badge>${reason ? html`<p><bdi>${reason}</bdi></p>` : nothing}</dd>
+      <dt>${strings.table.column.controlPlane}</dt><dd>${replicas(cluster.control_plane, cluster)}</dd>
+      <dt>${strings.table.column.workers}</dt><dd>${replicas(cluster.workers, cluster)}</dd>
+      <dt>${strings.detail.version}</dt><dd>${cluster.kubernetes_version}</dd>
+      <dt>${strings.detail.said}</dt><dd>${strings.detail.source[cluster.state_source]}</dd>
+      <dt>${strings.detail.confirmed}</dt><dd>${time(cluster.observed_at, strings.detail.unconfirmed)}</dd>
+    </dl>`);
+  }
+
+  private renderAccess(cluster: Cluster) {
+    const api = safeHttpsUrl(cluster.api_endpoint);
+    const dashboard = safeHttpsUrl(cluster.dashboard_url);
+    return card(strings.detail.access, html`<dl>
+      <dt>${strings.detail.endpoint}</dt><dd>${api ? html`<bdi class="code">${api}</bdi> <kaas-copy .value=${api} .label=${strings.table.copyApi(cluster.name)}></kaas-copy>` : strings.table.none}</dd>
+      <dt>${strings.table.dashboard}</dt><dd>${dashboard ? html`<a href=${dashboard} target="_blank" rel="noopener noreferrer">${new URL(dashboard).host}<span class="sr-only">${strings.table.dashboardOf(cluster.name)}</span>${externalIcon}</a>` : strings.table.none}</dd>
+    </dl>`);
+  }
+
+  private renderPlace({ placement }: Cluster) {
+    const { hx_clusters, vsphere_clusters, hidden, source } = placement;
+    return card(strings.detail.place, html`<dl>
+      <dt>${strings.detail.hxClusters}</dt><dd>${lines(hx_clusters.map(({ name }) => name))}</dd>
+      <dt>${strings.detail.vsphereClusters}</dt><dd>${lines(vsphere_clusters.map(vsphereName))}${hidden > 0 ? html`<p class="soft">${strings.table.hidden(hidden)}</p>` : nothing}</dd>
+      <dt>${strings.detail.said}</dt><dd>${strings.detail.placeSource[source]}</dd>
+    </dl>`);
+  }
+
+  private renderLabels({ labels }: Cluster) {
+    const all = Object.entries(labels);
+    const address = (label: string) => listAddress({ label });
+    const link = ([key, value]: [string, string]) => {
+      const asked = askedLabel(key, value);
+      return html`<li><a class="tag" href=${address(asked)} title=${strings.table.onlyWith(asked)}><bdi>${key}=${value}</bdi></a></li>`;
+    };
+    return card(strings.detail.labels, all.length > 0 ? html`<ul class="tags">${all.map(link)}</ul>` : html`<p class="soft">${strings.detail.noLabels}</p>`);
+  }
+
+  private renderRecord(cluster: Cluster) {
+    return card(strings.detail.record, html`<dl>
+      <dt>${strings.detail.description}</dt><dd class="text"><bdi>${cluster.description ?? strings.table.none}</bdi></dd>
+      <dt>${strings.detail.created}</dt><dd>${time(cluster.created_at)}</dd>
+      <dt>${strings.detail.changed}</dt><dd>${time(cluster.updated_at)}</dd>
+      <dt>${strings.detail.id}</dt><dd><span class="code">${cluster.id}</span> <kaas-copy .value=${cluster.id} .label=${strings.detail.copyId}></kaas-copy></dd>
+    </dl>`);
+  }
+}
+
+function card(title: string, content: TemplateResult) {
+  return html`<section class="card"><h2>${title}</h2>${content}</section>`;
+}
+
+function lines(texts: readonly string[]) {
+  return texts.length > 0 ? texts.map((text) => html`<p><bdi>${text}</bdi></p>`) : strings.table.none;
+}
+
+function time(iso: string | null, none = '') {
+  if (iso === null) return html`${none}`;
+  return html`<time datetime=${iso}>${absoluteTime(iso)} <span class="soft">(${relativeTime(iso, Date.now())})</span></time>`;
+}
+
+function replicas(counted: Replicas, cluster: Cluster) {
+  const { spoken, tone } = describeReplicas(counted, cluster.state);
+  return html`<span class="replicas">${counted.ready === null ? nothing : html`<span class=${tone}>${share(counted.ready, counted.desired)}</span>`}${spoken}</span>`;
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'kaas-cluster-detail': ClusterDetail;
+  }
+}

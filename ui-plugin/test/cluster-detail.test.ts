@@ -1,0 +1,88 @@
+// The details of a cluster: what each part asks for, what stays when a call fails.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Answer } from '../src/api/client.js';
+import { ApiError } from '../src/api/error.js';
+import type { AuditEntry, Cluster, Explanation, Grant, Node } from '../src/api/types.js';
+import { ClusterDetailModel } from '../src/model/cluster-detail.js';
+
+const answer = (name: string | null): Answer<Cluster> => ({
+  notModified: name === null, body: name === null ? null : ({ name } as Cluster), etag: name, asOf: null, stale: [], watchCursor: null });
+const refusal = (code: string, status: number): ApiError =>
+  new ApiError({ kind: 'problem', problem: { type: '', title: '', status, code, detail: '', request_id: '' }, retryAfterS: null });
+
+const getCluster = vi.fn<(id: string, etag: string | null) => Promise<Answer<Cluster>>>();
+const listNodes = vi.fn<() => Promise<{ nodes: Node[]; hidden: number }>>();
+const explain = vi.fn<() => Promise<Explanation>>();
+const listClusterGrants = vi.fn<() => Promise<Grant[]>>();
+const listClusterEvents = vi.fn<() => Promise<AuditEntry[]>>();
+const changed = vi.fn();
+let model: ClusterDetailModel;
+
+beforeEach(() => {
+  vi.resetAllMocks();
+  getCluster.mockResolvedValue(answer('a'));
+  listNodes.mockResolvedValue({ nodes: [], hidden: 2 });
+  explain.mockResolvedValue({ rules: [] });
+  listClusterGrants.mockResolvedValue([]);
+  model = new ClusterDetailModel({ getCluster, listNodes, explain, listClusterGrants, listClusterEvents }, 'id', 'summary', changed, () => new Date(0));
+});
+
+describe('the details', () => {
+  it('ask for what the open part shows, and for that alone', async () => {
+    await model.load();
+    expect([model.cluster?.name, listNodes.mock.calls.length, explain.mock.calls.length]).toEqual(['a', 0, 0]);
+    await model.open('nodes');
+    expect([model.content.nodes?.hidden, explain.mock.calls.length]).toEqual([2, 0]);
+    await model.open('nodes');
+    expect(listNodes).toHaveBeenCalledTimes(1);
+  });
+
+  it('send the entity tag, and keep the cluster that has not changed', async () => {
+    getCluster.mockResolvedValueOnce(answer('a')).mockResolvedValueOnce(answer(null)).mockResolvedValueOnce(answer('b'));
+    await model.load();
+    await model.load(true);
+    expect([getCluster.mock.lastCall?.[1], model.cluster?.name]).toEqual(['a', 'a']);
+    await model.load(true);
+    expect([getCluster.mock.lastCall?.[1], model.cluster?.name]).toEqual(['a', 'b']);
+  });
+
+  it('show no grants to who may not know them', async () => {
+    listClusterGrants.mockRejectedValue(refusal('forbidden', 403));
+    await model.open('access');
+    expect([model.content.access, model.failure]).toEqual([{ explanation: { rules: [] }, grants: null }, null]);
+  });
+
+  it('say when the cluster is not there, and when it is again', async () => {
+    getCluster.mockRejectedValueOnce(refusal('not_found', 404));
+    await model.load();
+    expect([model.isGone, model.failure]).toEqual([true, null]);
+    await model.load();
+    expect([model.isGone, model.cluster?.name]).toEqual([false, 'a']);
+  });
+
+  it('keep what is shown when a call fails, until the service answers', async () => {
+    await model.load();
+    listNodes.mockRejectedValueOnce(refusal('busy', 503));
+    await model.open('nodes');
+    expect([model.cluster?.name, model.failure?.code, model.loading]).toEqual(['a', 'busy', false]);
+    model.noteAnswer();
+    await vi.waitFor(() => expect(model.failure).toBeNull());
+  });
+
+  it('leave the end of the session to the session', async () => {
+    getCluster.mockRejectedValueOnce(refusal('session_ended', 401));
+    await model.load();
+    expect(model.failure).toBeNull();
+  });
+
+  it('drop the answer to a part that is left', async () => {
+    let come: (nodes: { nodes: Node[]; hidden: number }) => void = () => undefined;
+    listNodes.mockReturnValueOnce(new Promise((done) => (come = done)));
+    const first = model.open('nodes');
+    await model.open('access');
+    come({ nodes: [], hidden: 9 });
+    await first;
+    expect(model.content.nodes).toBeUndefined();
+  });
+});

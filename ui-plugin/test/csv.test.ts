@@ -1,0 +1,44 @@
+// The file for spreadsheets: all rows, one form for every text, nothing that runs.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { describe, expect, it, vi } from 'vitest';
+import type { Answer } from '../src/api/client.js';
+import type { Cluster, ClusterPage, ClusterQuery } from '../src/api/types.js';
+import { clustersToCsv, readAll, toCsv } from '../src/model/csv.js';
+import { strings } from '../src/strings/index.js';
+
+const CLUSTER: Cluster = {
+  id: 'i', name: '=cmd|x', description: 'a "b",\nc', state: 'degraded', state_reason: '4 of 5 workers are ready', state_source: 'reported',
+  kubernetes_version: '1.31.2', api_endpoint: 'https://a:6443', dashboard_url: null, control_plane: { ready: null, desired: 3 }, workers: { ready: 4, desired: 5 },
+  placement: { source: 'observed', hidden: 0, hx_clusters: [{ id: 'h', name: 'HX-East', hx_uuid: null }], vsphere_clusters: [{ vcenter_id: 'v', datacenter: 'DC0', moref: 'm', name: 'East' }] },
+  labels: { team: 'shop', tier: 'back' }, created_at: '2026-03-01T00:00:00Z', updated_at: '2026-03-02T00:00:00Z', observed_at: null,
+};
+
+describe('the file', () => {
+  it('has a head and every value of a cluster', () => {
+    const [head, row, ...rest] = clustersToCsv([CLUSTER]).replace('\ufeff', '').split('\r\n');
+    expect(head).toBe(Object.values(strings.table.csv).join());
+    expect(row).toBe(`'=cmd|x,"a ""b"",\nc",Degraded,4 of 5 workers are ready.,1.31.2,,3,4,5,HX-East,DC0 / East,https://a:6443,,team=shop; tier=back,2026-03-01T00:00:00Z,2026-03-02T00:00:00Z,i`);
+    expect(rest).toEqual(['']);
+  });
+
+  it.each(['=1+1', '+1', '-1', '@x', '\tx', '\rx'])('takes no formula: %j', (text) => {
+    expect(toCsv([[text]]).replace(/["\ufeff]|\r\n$/g, '')).toBe(`'${text}`);
+  });
+
+  it('keeps numbers numbers, begins with the mark of UTF-8', () => {
+    expect(toCsv([[-1, 'a-b', null]])).toBe('\ufeff-1,a-b,\r\n');
+  });
+});
+
+describe('all rows', () => {
+  it('are read from page to page, and it is told how far that is', async () => {
+    const answer = (name: string, next: string | null): Answer<ClusterPage> => ({
+      notModified: false, etag: null, asOf: null, stale: [], watchCursor: null, body: { items: [{ ...CLUSTER, name }], next_cursor: next, total: 2 } });
+    const listClusters = vi.fn(async (query: ClusterQuery) => (query.cursor === 'c' ? answer('b', null) : answer('a', 'c')));
+    const progress = vi.fn();
+    const rows = await readAll({ listClusters }, { q: 'x', sort: 'name', offset: 50, limit: 50 }, progress, new AbortController().signal);
+    expect(rows.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(listClusters.mock.calls.map(([query]) => query)).toEqual([{ q: 'x', sort: 'name', limit: 500 }, { q: 'x', sort: 'name', limit: 500, cursor: 'c' }]);
+    expect(progress.mock.calls).toEqual([[1, 2], [2, 2]]);
+  });
+});

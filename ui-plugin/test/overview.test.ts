@@ -1,0 +1,103 @@
+// The overview: what is asked for, what one failing call takes away, and how HX clusters are described.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../src/api/error.js';
+import type { ClusterCounts, ClusterFilter, HxCluster, HxConnection, HxFacts } from '../src/api/types.js';
+import { describeCapacity, describeHealth, hxWord } from '../src/model/hx-health.js';
+import { OverviewModel } from '../src/model/overview.js';
+import { chooseLanguage } from '../src/strings/index.js';
+
+const hx = (id: string, present = true): HxCluster => ({ id, name: id, present }) as HxCluster;
+const counts = (total: number): ClusterCounts => ({ total, states: {} as ClusterCounts['states'] });
+const FACTS: HxFacts = {
+  version: '5.5', state: 'ONLINE', resiliency: 'HEALTHY', space: 'NORMAL', messages: null, capacity_bytes: 4 * 1024 ** 4, used_bytes: 1024 ** 4, nodes_configured: 4, nodes_online: 4, alarms: 0,
+};
+const connection = (id: string, facts: HxFacts | null = FACTS, state: HxConnection['status']['state'] = 'ok'): HxConnection => ({
+  hx_cluster: { id }, status: { state, checked_at: null, facts } });
+const refusal = (code: string): ApiError => new ApiError({ kind: 'problem', problem: { type: '', title: '', status: 403, code, detail: '', request_id: '' }, retryAfterS: null });
+
+describe('the overview', () => {
+  const countClusters = vi.fn<(filter: ClusterFilter) => Promise<ClusterCounts>>();
+  const listAllHxClusters = vi.fn<() => Promise<HxCluster[]>>();
+  const listHxConnections = vi.fn<() => Promise<HxConnection[]>>();
+  let isAdmin: boolean;
+  const model = () => new OverviewModel({ countClusters, listAllHxClusters, listHxConnections }, () => undefined, () => isAdmin, () => new Date(0));
+
+  beforeEach(() => {
+    vi.resetAllMocks();
+    isAdmin = true;
+    countClusters.mockImplementation(async ({ hx_cluster_id }) => counts(hx_cluster_id ? 2 : 9));
+    listAllHxClusters.mockResolvedValue([hx('a'), hx('b')]);
+    listHxConnections.mockResolvedValue([connection('b')]);
+  });
+
+  it('puts counts, HX clusters and what they say together', async () => {
+    const shown = model();
+    await shown.load();
+    expect([shown.counts?.total, shown.hxClusters?.map((one) => [one.hx.id, one.counts?.total, one.connection?.hx_cluster.id])]).toEqual([9, [['a', 2, undefined], ['b', 2, 'b']]]);
+  });
+
+  it('does not ask for what only administrators may know', async () => {
+    isAdmin = false;
+    await model().load();
+    expect(listHxConnections).not.toHaveBeenCalled();
+  });
+
+  it('is there without what cannot be had of one HX cluster, or of what they say', async () => {
+    countClusters.mockImplementation(async ({ hx_cluster_id }) => (hx_cluster_id === 'a' ? Promise.reject(refusal('not_found')) : counts(1)));
+    listHxConnections.mockRejectedValue(refusal('forbidden'));
+    const shown = model();
+    await shown.load();
+    expect([shown.failure, shown.hxClusters?.map((one) => one.counts?.total)]).toEqual([null, [undefined, 1]]);
+  });
+
+  it('keeps what it shows when it cannot be had again, until the service answers', async () => {
+    const shown = model();
+    await shown.load();
+    countClusters.mockRejectedValueOnce(refusal('internal'));
+    await shown.load();
+    expect([shown.failure?.code, shown.counts?.total]).toEqual(['internal', 9]);
+    shown.noteAnswer();
+    await vi.waitFor(() => expect(shown.failure).toBeNull());
+  });
+
+  it('counts for so many HX clusters and no more', async () => {
+    listAllHxClusters.mockResolvedValue(Array.from({ length: 60 }, (_, n) => hx(String(n))));
+    await model().load();
+    expect(countClusters).toHaveBeenCalledTimes(25);
+  });
+});
+
+describe('health', () => {
+  afterEach(() => chooseLanguage(['en']));
+  it.each([
+    [connection('a'), 'good', ['Online', 'healthy']],
+    [connection('a', { ...FACTS, resiliency: 'UNHEALTHY' }), 'warning', ['Online', 'not healthy']],
+    [connection('a', { ...FACTS, state: 'OFFLINE' }), 'bad', ['Offline', 'healthy']],
+    [connection('a', { ...FACTS, state: null, resiliency: null }), 'good', []],
+    [connection('a', FACTS, 'failing'), 'warning', ['Cannot be read']],
+    [connection('a', null, 'unknown'), 'neutral', ['Not asked yet']],
+  ] as const)('%# has tone and words', (given, tone, words) => {
+    expect(describeHealth(hx('a'), given)).toEqual({ tone, words });
+  });
+  it('is not known without a connection, and gone is gone', () => {
+    expect(describeHealth(hx('a'), null)).toBeNull();
+    expect(describeHealth(hx('a', false), connection('a'))?.words).toEqual(['No longer in vCenter']);
+  });
+  it('has words that are not known as HX has them', () => {
+    expect(['SOME_NEW_WORD', 'constructor'].map(hxWord)).toEqual(['Some new word', 'constructor']);
+  });
+});
+
+describe('capacity', () => {
+  afterEach(() => chooseLanguage(['en']));
+  it('is told with units, as the reader writes numbers', () => {
+    expect(describeCapacity(FACTS)).toEqual({ used: 0.25, percent: '25%', words: '1 TiB of 4 TiB used', tone: 'busy' });
+    chooseLanguage(['de']);
+    expect(describeCapacity({ ...FACTS, used_bytes: 1.5 * 1024 ** 3, space: 'WARNING' })).toMatchObject({ words: '1,5 GiB von 4 TiB belegt', tone: 'warning' });
+  });
+  it('that is not told is none', () => {
+    expect([{ used_bytes: null }, { capacity_bytes: null }, { capacity_bytes: 0 }].map((more) => describeCapacity({ ...FACTS, ...more }))).toEqual([null, null, null]);
+    expect(describeCapacity({ ...FACTS, used_bytes: 9 * 1024 ** 4 })?.used).toBe(1);
+  });
+});
