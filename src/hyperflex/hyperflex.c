@@ -58,6 +58,7 @@ struct visit {
     struct hx_token token; /* access NULL: none */
     enum hx_connection_state old_state;
     char old_reason[sizeof(((struct hx_status *)0)->reason)];
+    char older_id[UUID_TEXT_BYTES]; /* it turned out to be this HX cluster; "": not */
 };
 
 /* -- secrets ------------------------------------------------------------------------------------------------------- */
@@ -345,6 +346,7 @@ static const char *visit_reason(int rc) {
     case ERR_TOO_MANY: return "rate_limited";
     case ERR_UNAVAILABLE: return "login_waits"; /* check_login_time */
     case ERR_CONFIG: return "secret_unreadable";
+    case ERR_CONFLICT: return "uuid_taken"; /* hx_claim_check */
     default: return "protocol";
     }
 }
@@ -416,6 +418,49 @@ static int visit_save(struct visit *v, struct err *err) {
     return rc;
 }
 
+/* -- who it says that it is ---------------------------------------------------------------------------------------------- */
+
+/* The older one gets our connection, which works: its own does not, or it has none. */
+static int visit_hand_over(struct visit *v, const char *older_id, struct err *err) {
+    _cleanup_(hx_connection_free) struct hx_connection *theirs = NULL;
+    _cleanup_secret_ char *password = NULL;
+    struct hx_sealed sealed = {0};
+    struct err why = {0};
+    int rc = hx_store_load(v->h->options.store, older_id, &theirs, &why);
+    if (rc && rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &why);
+    rc = secret_unseal(v->h, v->connection->hx_id, HX_SECRET_PASSWORD, &password, err);
+    if (!rc && !password)
+        rc = err_set(err, ERR_CONFIG, "no password is kept for it");
+    if (!rc)
+        rc = secret_seal(v->h, older_id, HX_SECRET_PASSWORD, password, &sealed, err);
+    struct hx_connection ours = *v->connection; /* all texts borrowed */
+    _cleanup_free_ char *id = ours.hx_id = str_dup(older_id);
+    if (!rc && !id)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    ours.version_no = theirs ? theirs->version_no : 0;
+    ours.updated_at_ms = clock_wall_ms();
+    if (!rc)
+        rc = hx_store_put(v->h->options.store, &ours, &sealed, NULL, err);
+    free(sealed.bytes);
+    return rc;
+}
+
+/* It is one that we know, and has moved: from now on that is what it is, and this visit has no record any more to write to. */
+static int visit_become(struct visit *v, const struct hx_identity *told, const struct hx_identity_outcome *outcome,
+                        struct err *err) {
+    int rc = outcome->is_older_read ? 0 : visit_hand_over(v, outcome->older_id, err);
+    if (!rc)
+        rc = hx_identity_store_merge(v->h->options.store, told, outcome->older_id, err);
+    if (rc)
+        return rc;
+    (void)hx_revoke(v->client, &v->token, NULL);
+    memcpy(v->older_id, outcome->older_id, sizeof(v->older_id));
+    if (v->h->options.on_set)
+        v->h->options.on_set(v->h->options.arg);
+    return 0;
+}
+
 /* The record of the HX cluster takes over who it says that it is. */
 static int visit_identify(struct visit *v, const struct hx_facts *facts, struct err *err) {
     const struct audit_event event = {.action = "hx_cluster.change",
@@ -423,9 +468,15 @@ static int visit_identify(struct visit *v, const struct hx_facts *facts, struct 
                                       .object_id = v->status->hx_id,
                                       .principal_name = v->actor ? NULL : store_replica_name(v->h->options.store),
                                       .reason = facts->name};
-    const struct audit_record line = audit_record_make(v->actor, &event);
+    struct audit_record line = audit_record_make(v->actor, &event);
     const struct hx_identity told = {v->status->hx_id, facts->uuid, facts->name, &line};
-    return hx_identity_store_save(v->h->options.store, &told, err);
+    struct hx_identity_outcome outcome = {.is_older_read = false};
+    int rc = hx_identity_store_save(v->h->options.store, &told, &outcome, err);
+    if (rc || !outcome.older_id[0])
+        return rc;
+    line.event.action = "hx_cluster.merge";
+    line.event.reason = outcome.older_id;
+    return visit_become(v, &told, &outcome, err);
 }
 
 /* What is wrong with us, the database included, or was stopped, says nothing of HX. */
@@ -459,6 +510,10 @@ static int visit_walk(struct visit *v, struct err *err) {
         rc = visit_identify(v, &facts, &why);
     if (visit_is_our_fault(rc))
         return err_move(err, rc, &why);
+    if (v->older_id[0]) {
+        hx_facts_done(&facts);
+        return 0;
+    }
     v->status->checked_at_ms = clock_wall_ms();
     v->status->duration_ms = clock_mono_ms() - begin_ms;
     if (rc)
@@ -579,11 +634,14 @@ static int hyperflex_try_alone(struct visit *v, const char *hx_id, struct err *e
     return rc;
 }
 
-static int hyperflex_try(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct err *err) {
+/* older_id[0]: it turned out to be that one. */
+static int hyperflex_try(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
+                         struct err *err) {
     struct visit v = {.h = h, .actor = actor};
     int rc = place_take(&v, hx_id, err);
     if (!rc)
         rc = hyperflex_try_alone(&v, hx_id, err);
+    memcpy(older_id, v.older_id, sizeof(v.older_id));
     visit_end(&v);
     return rc;
 }
@@ -837,8 +895,11 @@ int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char 
 }
 
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err) {
-    int rc = hyperflex_try(h, actor, hx_id, err);
-    return rc ? rc : hyperflex_load_status(h, hx_id, out, err);
+    char older_id[UUID_TEXT_BYTES], none[UUID_TEXT_BYTES];
+    int rc = hyperflex_try(h, actor, hx_id, older_id, err);
+    if (!rc && older_id[0])
+        rc = hyperflex_try(h, actor, older_id, none, err);
+    return rc ? rc : hyperflex_load_status(h, older_id[0] ? older_id : hx_id, out, err);
 }
 
 /* -- what HX clusters of a vCenter inherit -------------------------------------------------------------------------------------- */
@@ -953,8 +1014,9 @@ struct errand {
 static void hyperflex_run_errand(void *arg, bool is_canceled) {
     _cleanup_free_ struct errand *errand = arg;
     struct err err = {0};
+    char older_id[UUID_TEXT_BYTES];
     if (!is_canceled)
-        (void)hyperflex_try(errand->h, NULL, errand->hx_id, &err);
+        (void)hyperflex_try(errand->h, NULL, errand->hx_id, older_id, &err);
 }
 
 static void hyperflex_send_off(struct hyperflex *h, const char *hx_id) {

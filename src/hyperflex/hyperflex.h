@@ -100,7 +100,8 @@ struct hyperflex_farewell *hyperflex_begin_farewell(struct hyperflex *h, const s
 void hyperflex_end_farewell(struct hyperflex_farewell *farewell, bool is_gone);
 
 /* Reads the HX cluster now, and logs in if that needs it and the time for it has come; *out, freed by hx_status_free, says what came of it, which is stored.
- * Waits for HX: in the worker `outside`. Waits for a reading that is under way, too. ERR_NOT_FOUND; ERR_BUSY while another replica asks it; what is wrong is an answer, not an error. */
+ * Waits for HX: in the worker `outside`. Waits for a reading that is under way, too. One that turns out to be an HX cluster that is known (hx_claim_check) is
+ * that from then on, and *out is of that one. ERR_NOT_FOUND; ERR_BUSY while another replica asks it; what is wrong is an answer, not an error. */
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err);
 
 /* Every few seconds: has those that are due read, in a worker pool of its own. */

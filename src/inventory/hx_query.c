@@ -8,7 +8,7 @@
 
 int inventory_get_visible_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
                              const struct hx_cluster **out, struct err *err) {
-    const struct hx_cluster *hx = inventory_find_hx(snapshot->platform, id);
+    const struct hx_cluster *hx = inventory_find_hx(snapshot->platform, inventory_get_hx_id(snapshot->platform, id));
     if (hx && inventory_sees_vsphere(snapshot->platform, viewer, &hx->vsphere_cluster)) {
         *out = hx;
         return 0;

@@ -12,7 +12,7 @@
 #include "policy.h"
 #include "snapshot.h"
 
-/* The HX cluster with this id; *out is borrowed from the snapshot. ERR_NOT_FOUND if it is unknown or invisible. */
+/* The HX cluster with this id, or the one that this id stands for now; *out is borrowed from the snapshot. ERR_NOT_FOUND if it is unknown or invisible. */
 int inventory_get_visible_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
                              const struct hx_cluster **out, struct err *err);
 

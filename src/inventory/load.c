@@ -46,6 +46,8 @@ int inventory_load_platform(struct store *store, struct inventory_platform **out
     p->hx = hx.items;
     p->hx_count = hx.count;
     if (!rc)
+        rc = platform_store_list_hx_aliases(store, &p->hx_aliases, err);
+    if (!rc)
         rc = grant_store_list(store, &grants, err);
     p->grants = grants.items;
     p->grants_count = grants.count;

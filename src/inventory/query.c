@@ -348,7 +348,7 @@ static int hx_not_found(const struct page *page, struct err *err) {
 static void query_find_hx(const struct page *page, struct inventory_candidates *out) {
     const struct inventory_platform *p = page->snapshot->platform;
     const struct inventory_cluster_query *q = page->query;
-    const struct hx_cluster *one = q->hx_cluster_id ? inventory_find_hx(p, q->hx_cluster_id) : NULL;
+    const struct hx_cluster *one = q->hx_cluster_id ? inventory_find_hx(p, inventory_get_hx_id(p, q->hx_cluster_id)) : NULL;
     out->count = 0;
     if (one && hx_fits(page, one))
         out->items[out->count++] = one;

@@ -35,6 +35,7 @@ void inventory_platform_unref(struct inventory_platform *platform) {
     free(platform->hx);
     free(platform->hx_of_vsphere);
     free(platform->hx_by_id);
+    hx_alias_list_done(&platform->hx_aliases);
     free(platform->grants);
     free(platform->services);
     free(platform);
@@ -403,6 +404,12 @@ const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_plat
 const struct hx_cluster *inventory_find_hx(const struct inventory_platform *p, const char *id) {
     const size_t i = LOWER_BOUND(p->hx_count, at, strcmp(p->hx[p->hx_by_id[at]].id, id) < 0);
     return i < p->hx_count && str_eq(p->hx[p->hx_by_id[i]].id, id) ? &p->hx[p->hx_by_id[i]] : NULL;
+}
+
+const char *inventory_get_hx_id(const struct inventory_platform *p, const char *id) {
+    const struct hx_alias *items = p->hx_aliases.items;
+    const size_t i = LOWER_BOUND(p->hx_aliases.count, at, strcmp(items[at].id, id) < 0);
+    return i < p->hx_aliases.count && str_eq(items[i].id, id) ? items[i].hx_id : id;
 }
 
 const struct service_account *inventory_find_service(const struct inventory_platform *p, const char *id) {

@@ -65,7 +65,8 @@ struct inventory_platform {
     size_t hx_count;
     size_t *hx_of_vsphere; /* index into hx for each of vsphere, or SIZE_MAX */
     size_t *hx_by_id;      /* indexes into hx, ordered by id */
-    struct grant *grants;  /* in the order of grant_compare */
+    struct hx_alias_list hx_aliases;
+    struct grant *grants; /* in the order of grant_compare */
     size_t grants_count;
     struct service_account *services; /* by id */
     size_t services_count;
@@ -132,6 +133,8 @@ const struct inventory_cluster *inventory_find_cluster_by_name(const struct inve
 const struct vcenter *inventory_find_vcenter(const struct inventory_platform *platform, const char *id);
 const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_platform *platform, const struct object_ref *ref);
 const struct hx_cluster *inventory_find_hx(const struct inventory_platform *platform, const char *id);
+/* The id of the HX cluster that this id stands for now: another one where two turned out to be one, else `id` itself. Borrowed. */
+const char *inventory_get_hx_id(const struct inventory_platform *platform, const char *id);
 const struct service_account *inventory_find_service(const struct inventory_platform *platform, const char *id);
 /* For the same person on the same object. */
 const struct grant *inventory_find_grant(const struct inventory_platform *platform, const struct grant *like);

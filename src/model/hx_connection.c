@@ -140,3 +140,39 @@ int hx_addresses_add(struct hx_addresses *addresses, const struct hx_address *on
     addresses->count += to->address != NULL;
     return to->address ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
+
+/* -- two that tell one uuid ---------------------------------------------------------------------------------------------- */
+
+/* Does the older one itself say that it is where the newer one is? */
+static bool hx_claim_is_confirmed(const struct hx_claim *claim) {
+    const struct hx_facts *says = &claim->older_status->facts;
+    return claim->place && says->datacenter && says->vsphere_cluster && str_eq(says->datacenter, claim->place->datacenter) &&
+           str_eq(says->vsphere_cluster, claim->place->name);
+}
+
+static int hx_claim_refuse(const struct hx_claim *claim, const char *why, const char *remedy, struct err *err) {
+    (void)err_set(err, ERR_CONFLICT, "it says that its uuid is %s, which is that of the HX cluster \"%s\" (%s): %s",
+                  claim->older->hx_uuid, claim->older->name, claim->older->id, why);
+    return err_remedy(err, "%s", remedy);
+}
+
+int hx_claim_check(const struct hx_claim *claim, struct err *err) {
+    if (claim->newer->hx_uuid)
+        return hx_claim_refuse(claim, "it had another one before",
+                               "see that the addresses of both are right (kaasctl hx connection): an HX cluster keeps its uuid",
+                               err);
+    if (claim->newer->is_gone)
+        return hx_claim_refuse(claim, "and no vCenter shows this one",
+                               "connect the one that its vCenter shows (kaasctl hx list), and disconnect this one", err);
+    if (claim->is_older_in_vcenter)
+        return hx_claim_refuse(
+            claim, "which its vCenter still shows",
+            "see that the addresses of both are right; if it has moved, delete its vSphere cluster or extension key"
+            " in the old vCenter, or unregister or remove that vCenter here",
+            err);
+    if (claim->older_status && claim->older_status->state == HX_CONNECTION_OK && !hx_claim_is_confirmed(claim))
+        return hx_claim_refuse(
+            claim, "which answers, and does not say that it is here",
+            "see that the addresses of both are right; if it has moved, disconnect the older one (kaasctl hx disconnect)", err);
+    return 0;
+}

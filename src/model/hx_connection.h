@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cleanup.h"
 #include "err.h"
 #include "member.h"
+#include "platform.h"
 
 #define HX_UUID_CHARS_MAX 41U /* two decimal numbers of 64 bits joined by a colon */
 #define HX_NAME_CHARS_MAX 50U /* Administration Guide: 1 to 50 characters; in bytes four times that */
@@ -193,3 +195,20 @@ struct hx_addresses {
 void hx_addresses_done(struct hx_addresses *addresses); /* NULL is allowed */
 /* Adds a copy; nothing if it is there already, is no address, or the list is full. ERR_NOMEM. */
 int hx_addresses_add(struct hx_addresses *addresses, const struct hx_address *one, struct err *err);
+
+/* -- two that tell one uuid ------------------------------------------------------------------------------------------
+ *
+ * A uuid is nothing but what an HX cluster says. So two records become one only where everybody else agrees: no vCenter shows the place that the older one had, the newer one has
+ * never said anything else, and the older one's own connection, if it works, does not contradict. */
+
+/* All borrowed. */
+struct hx_claim {
+    const struct hx_cluster *newer;       /* whose connection has just told the uuid, which is not in its record */
+    const struct vsphere_cluster *place;  /* of the newer one; NULL: not known */
+    const struct hx_cluster *older;       /* in whose record it is */
+    bool is_older_in_vcenter;             /* that vCenter is registered here, and has its key and vSphere cluster */
+    const struct hx_status *older_status; /* how its own connection stands; NULL: it has none */
+};
+
+/* 0: the older one has moved to where the newer one is. ERR_CONFLICT: the newer one may not have this uuid, with what to do. */
+int hx_claim_check(const struct hx_claim *claim, struct err *err);

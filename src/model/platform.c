@@ -47,6 +47,15 @@ const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cl
     return members_difference(hx_cluster_members, a, b);
 }
 
+void hx_alias_list_done(struct hx_alias_list *list) {
+    for (size_t i = 0; list && i < list->count; i++)
+        members_done(hx_alias_members, &list->items[i], sizeof(list->items[i]));
+    if (list)
+        free(list->items);
+    if (list)
+        *list = (struct hx_alias_list){0};
+}
+
 /* The guide's "uuid" may be the word itself or stand for one. */
 static bool is_uuid_part(const char *part, size_t len) {
     char text[UUID_TEXT_BYTES];

@@ -77,6 +77,22 @@ const char *hx_cluster_address(const struct hx_cluster *hx);
 /* The name of the first member in which they differ, but for seen_at_ms, which is no news; NULL: none. Static. */
 const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cluster *b);
 
+/* The id of an HX cluster that turned out to be one that was known (hx_claim_check). */
+struct hx_alias {
+    char *id;
+    char *hx_id; /* of the one that it is */
+};
+static const struct member hx_alias_members[] = {
+    MEMBER(hx_alias, id, .flags = MEMBER_KEY),
+    MEMBER_AS(hx_alias, hx_id, "hx_cluster_id", NULL),
+    MEMBERS_END,
+};
+struct hx_alias_list {
+    struct hx_alias *items; /* by id */
+    size_t count;
+};
+void hx_alias_list_done(struct hx_alias_list *list); /* NULL is allowed */
+
 #define HX_KEY_PREFIX "com.springpath.sysmgmt."
 /* Reads the managed object id out of an HX extension key: "com.springpath.sysmgmt.<moref>" or "...sysmgmt.uuid.<moref>" (HyperFlex
  * admin guide 5.5; "uuid" may be the word or a UUID). The last dot-separated part is compared whole, never by prefix. True and the moref (MOREF_BYTES) when the key

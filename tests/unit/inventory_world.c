@@ -261,6 +261,16 @@ int platform_store_list_hx(struct store *store, const char *vcenter_id, struct h
     return 0;
 }
 
+int platform_store_list_hx_aliases(struct store *store, struct hx_alias_list *out, struct err *err) {
+    (void)store;
+    (void)err;
+    *out =
+        (struct hx_alias_list){.items = calloc(world.hx_aliases_count + 1, sizeof(*out->items)), .count = world.hx_aliases_count};
+    for (size_t i = 0; i < out->count; i++)
+        out->items[i] = (struct hx_alias){str_dup(world.hx_aliases[i].id), str_dup(world.hx_aliases[i].hx_id)};
+    return 0;
+}
+
 static int copy_grant(const struct grant *from, struct grant *out, struct err *err) {
     (void)err;
     *out = *from;

@@ -24,10 +24,11 @@ struct world {
     struct vcenter vcenters[WORLD_FEW];
     struct vsphere_cluster vsphere[WORLD_FEW];
     struct hx_cluster hx[WORLD_FEW];
+    struct hx_alias hx_aliases[WORLD_FEW]; /* by id; texts are the test's */
     struct grant grants[WORLD_FEW];
     struct service_account services[WORLD_FEW]; /* by id */
     struct cluster clusters[WORLD_CLUSTERS_MAX];
-    size_t vcenters_count, vsphere_count, hx_count, grants_count, services_count, clusters_count;
+    size_t vcenters_count, vsphere_count, hx_count, hx_aliases_count, grants_count, services_count, clusters_count;
     struct change changes[WORLD_FEW]; /* the whole feed; seq is the position + 1 */
     size_t changes_count;
     bool is_gap;            /* the next poll meets a gap */

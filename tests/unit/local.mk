@@ -47,6 +47,7 @@ UNIT_TESTS = \
     tests/unit/model/test_cluster \
     tests/unit/model/test_copies \
     tests/unit/model/test_groups \
+    tests/unit/model/test_hx_claim \
     tests/unit/model/test_hx_peer \
     tests/unit/model/test_ldap_source \
     tests/unit/model/test_model \

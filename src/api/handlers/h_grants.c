@@ -96,6 +96,12 @@ static int read_principal(struct api_call *call, struct grant_filter *filter, st
     return rc == ERR_UNPROCESSABLE ? problem_parameter(call, "principal_id", "is not the id of a principal", err) : rc;
 }
 
+/* The id that an HX cluster has now. */
+static int grants_renew_object_id(const struct api_call *call, char **object_id, struct err *err) {
+    const char *now = inventory_get_hx_id(call->snapshot->platform, *object_id);
+    return now == *object_id ? 0 : str_replace(object_id, now, err);
+}
+
 /* UUIDs have no case; a managed object id has. */
 static int read_object(struct api_call *call, struct grant_filter *filter, struct err *err) {
     const char *kind = http_request_query(call->req, "object_kind"), *id = http_request_query(call->req, "object_id");
@@ -110,7 +116,7 @@ static int read_object(struct api_call *call, struct grant_filter *filter, struc
     for (size_t i = 0; i < UUID_TEXT_BYTES - 1 && filter->object_id[i]; i++)
         if (filter->object_id[i] >= 'A' && filter->object_id[i] <= 'F')
             filter->object_id[i] = (char)(filter->object_id[i] - 'A' + 'a');
-    return 0;
+    return grants_renew_object_id(call, &filter->object_id, err);
 }
 
 /* Of somebody who is named, in a worker where directories may be waited for. */
@@ -193,6 +199,8 @@ static int read_grant(struct api_call *call, const char *principal_id, struct gr
     if (!g->principal_id || !g->object_id)
         return err_set(err, ERR_NOMEM, "out of memory");
     rc = grant_normalize(g, err);
+    if (!rc)
+        rc = grants_renew_object_id(call, &g->object_id, err);
     if (!rc && !policy_may_manage_grants(&call->viewer, g->object, g->object_id))
         rc = err_set(err, ERR_FORBIDDEN, "you are not the admin of this %s, so you may not grant on it",
                      grant_object_name(g->object));

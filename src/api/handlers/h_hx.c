@@ -159,14 +159,13 @@ static int no_peer(struct api_call *call, int rc, struct err *err) {
     if (rc != ERR_NOT_FOUND || !err)
         return rc;
     err_clear(err);
-    (void)err_set(err, ERR_NOT_FOUND, "the HX cluster %s has no peer, or there is none of this id",
-                  http_request_param(call->req, "id"));
+    (void)err_set(err, ERR_NOT_FOUND, "the HX cluster %s has no peer, or there is none of this id", view_hx_id(call));
     return err_remedy(err, "compare with GET /v2/hx-peers; PUT sets one");
 }
 
 static int peers_answer(struct api_call *call, struct http_response *resp, int status, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    int rc = peers_load(call->api->options.peers, http_request_param(call->req, "id"), &peer, err);
+    int rc = peers_load(call->api->options.peers, view_hx_id(call), &peer, err);
     if (rc)
         return no_peer(call, rc, err);
     return reply_named(call, resp, status,
@@ -181,7 +180,7 @@ int h_peers_show(struct api_call *call, struct http_response *resp, struct err *
 static int peers_read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     char etag[REPLY_ETAG_BYTES] = "\"none\"";
-    int rc = peers_load(call->api->options.peers, http_request_param(call->req, "id"), &peer, err);
+    int rc = peers_load(call->api->options.peers, view_hx_id(call), &peer, err);
     if (rc == ERR_NOT_FOUND)
         err_clear(err);
     else if (!rc)
@@ -198,7 +197,7 @@ const struct member_body h_peers_put_body = {.members = hx_peer_members, .writer
 
 /* Without If-Match what was read a moment ago is what is replaced, so that nothing is lost to somebody else unseen. */
 int h_peers_put(struct api_call *call, struct http_response *resp, struct err *err) {
-    const char *id = http_request_param(call->req, "id");
+    const char *id = view_hx_id(call);
     struct hx_peer wish = {0};
     bool is_given = false;
     int rc, status;
@@ -223,13 +222,12 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
     bool is_given = false;
     int rc = peers_read_current(call, &version_no, &is_given, err);
     if (!rc)
-        rc = peers_remove(call->api->options.peers, API_ACTOR(call), http_request_param(call->req, "id"),
-                          is_given ? version_no : 0, err);
+        rc = peers_remove(call->api->options.peers, API_ACTOR(call), view_hx_id(call), is_given ? version_no : 0, err);
     return rc ? no_peer(call, rc, err) : view_nothing(resp, 0);
 }
 
 int h_peers_test(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    int rc = peers_test(call->api->options.peers, API_ACTOR(call), http_request_param(call->req, "id"), &peer, err);
+    int rc = peers_test(call->api->options.peers, API_ACTOR(call), view_hx_id(call), &peer, err);
     return rc ? no_peer(call, rc, err) : reply_json(resp, 200, peer_view(call, peer), err);
 }

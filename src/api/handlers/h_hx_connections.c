@@ -109,12 +109,12 @@ static int no_connection(struct api_call *call, int rc, struct err *err) {
         return rc;
     err_clear(err);
     (void)err_set(err, ERR_NOT_FOUND, "kaasd is not connected to the HX cluster %s, or there is none of this id",
-                  http_request_param(call->req, "id"));
+                  view_hx_id(call));
     return err_remedy(err, "compare with GET /v2/hx-connections; PUT sets one");
 }
 
 static int connections_answer(struct api_call *call, struct http_response *resp, int http_status, struct err *err) {
-    const char *id = http_request_param(call->req, "id");
+    const char *id = view_hx_id(call);
     _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
     _cleanup_(hx_status_free) struct hx_status *status = NULL;
     int rc = hyperflex_load(call->api->options.hyperflex, id, &connection, err);
@@ -142,7 +142,7 @@ int h_connections_show(struct api_call *call, struct http_response *resp, struct
 static int connections_read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
     _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
     char etag[REPLY_ETAG_BYTES] = "\"none\"";
-    int rc = hyperflex_load(call->api->options.hyperflex, http_request_param(call->req, "id"), &connection, err);
+    int rc = hyperflex_load(call->api->options.hyperflex, view_hx_id(call), &connection, err);
     if (rc == ERR_NOT_FOUND)
         err_clear(err);
     else if (!rc)
@@ -160,7 +160,7 @@ const struct member_body h_connections_put_body = {
 
 /* Without If-Match what was read a moment ago is what is replaced, so that nothing is lost to somebody else unseen. */
 int h_connections_put(struct api_call *call, struct http_response *resp, struct err *err) {
-    const char *id = http_request_param(call->req, "id");
+    const char *id = view_hx_id(call);
     struct hx_connection wish = {0};
     bool is_given = false;
     if (!inventory_find_hx(call->snapshot->platform, id)) {
@@ -184,8 +184,7 @@ int h_connections_remove(struct api_call *call, struct http_response *resp, stru
     bool is_given = false;
     int rc = connections_read_current(call, &version_no, &is_given, err);
     if (!rc)
-        rc = hyperflex_remove(call->api->options.hyperflex, API_ACTOR(call), http_request_param(call->req, "id"),
-                              is_given ? version_no : 0, err);
+        rc = hyperflex_remove(call->api->options.hyperflex, API_ACTOR(call), view_hx_id(call), is_given ? version_no : 0, err);
     if (!rc)
         (void)inventory_poll(call->api->options.inventory, NULL);
     return rc ? no_connection(call, rc, err) : view_nothing(resp, 0);
@@ -193,7 +192,7 @@ int h_connections_remove(struct api_call *call, struct http_response *resp, stru
 
 int h_connections_test(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_(hx_status_free) struct hx_status *status = NULL;
-    int rc = hyperflex_test(call->api->options.hyperflex, API_ACTOR(call), http_request_param(call->req, "id"), &status, err);
+    int rc = hyperflex_test(call->api->options.hyperflex, API_ACTOR(call), view_hx_id(call), &status, err);
     return rc ? no_connection(call, rc, err) : connections_written(call, resp, 200, err);
 }
 

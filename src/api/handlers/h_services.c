@@ -140,8 +140,9 @@ static int read_hx_cluster(const struct inventory_platform *platform, const char
     if (text && uuid_is_valid(text))
         memcpy(id, text, sizeof(id));
     str_lower(id);
-    if (inventory_find_hx(platform, id))
-        return service_account_add_hx_cluster(out, id, err);
+    const struct hx_cluster *hx = inventory_find_hx(platform, inventory_get_hx_id(platform, id));
+    if (hx)
+        return service_account_add_hx_cluster(out, hx->id, err);
     (void)err_set(err, ERR_UNPROCESSABLE, "\"hx_clusters\" names \"%.60s\", which is the id of no HX cluster", text ? text : "");
     return err_remedy(err, "compare with GET /v2/hx-clusters");
 }

@@ -186,6 +186,10 @@ json_t *view_words(const char *words) {
     return list;
 }
 
+const char *view_hx_id(const struct api_call *call) {
+    return inventory_get_hx_id(call->snapshot->platform, http_request_param(call->req, "id"));
+}
+
 /* -- lists --------------------------------------------------------------------------------------------------------- */
 
 struct view_row {

@@ -43,6 +43,9 @@ void view_put_name(const struct api_call *call, json_t *object, const char *memb
 /* The name of what a grant is on, malloc'ed; NULL if it is not known, or not any more. */
 char *view_grant_object_name(const struct inventory_snapshot *snapshot, const struct grant *g);
 
+/* The HX cluster {id} of the path, by the id that it has now. Borrowed. */
+const char *view_hx_id(const struct api_call *call);
+
 /* A list of records that lie in memory, one behind the other. */
 struct view_list {
     const void *records;

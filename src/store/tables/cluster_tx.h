@@ -4,4 +4,5 @@
 
 #include "db_table.h"
 
-extern const struct db_table vcenter_table, cluster_table, hx_cluster_table, node_table, observation_table;
+extern const struct db_table vcenter_table, cluster_table, hx_cluster_table, hx_status_table, vsphere_cluster_table, node_table,
+    observation_table;

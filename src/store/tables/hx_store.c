@@ -4,12 +4,13 @@
 
 #include <stdlib.h>
 
+#include "cluster_tx.h"
 #include "record_tx.h"
 #include "str.h"
 
 static const struct db_table connection_table = {
     .name = "hx_connections", .noun = "connection", .members = hx_connection_members, .bytes = sizeof(struct hx_connection)};
-static const struct db_table status_table = {
+const struct db_table hx_status_table = {
     .name = "hx_statuses", .noun = "connection", .members = hx_status_members, .bytes = sizeof(struct hx_status)};
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
@@ -19,7 +20,7 @@ int hx_store_list(struct store *store, struct hx_connection_list *out, struct er
 }
 
 int hx_store_list_statuses(struct store *store, struct hx_status_list *out, struct err *err) {
-    return db_table_list(store, &status_table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &out->items, &out->count, err);
+    return db_table_list(store, &hx_status_table, " ORDER BY hx_cluster_id", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int hx_store_load(struct store *store, const char *hx_id, struct hx_connection **out, struct err *err) {
@@ -27,7 +28,7 @@ int hx_store_load(struct store *store, const char *hx_id, struct hx_connection *
 }
 
 int hx_store_load_status(struct store *store, const char *hx_id, struct hx_status **out, struct err *err) {
-    return db_table_load(store, &status_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), out, err);
+    return db_table_load(store, &hx_status_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), out, err);
 }
 
 const char *hx_secret_kind_name(enum hx_secret_kind kind) {
@@ -74,13 +75,13 @@ static int connection_begin(struct store_tx *tx, const struct record_write *writ
     if (!rc)
         rc = db_run(conn, "DELETE FROM hx_left_alone WHERE hx_cluster_id = ?", DB_ARGS(db_text(c->hx_id)), NULL, err);
     if (!rc)
-        rc = db_table_query(conn, &status_table, " WHERE hx_cluster_id = ? FOR UPDATE", DB_ARGS(db_text(c->hx_id)), &old, err);
+        rc = db_table_query(conn, &hx_status_table, " WHERE hx_cluster_id = ? FOR UPDATE", DB_ARGS(db_text(c->hx_id)), &old, err);
     fresh.version_no = old.count ? ((const struct hx_status *)old.items)->version_no : 0;
-    db_records_done(&status_table, &old);
+    db_records_done(&hx_status_table, &old);
     if (rc)
         return rc;
-    return fresh.version_no ? db_table_update(conn, &status_table, &fresh, DB_MORE_NONE, err)
-                            : db_table_insert(conn, &status_table, &fresh, DB_MORE_NONE, err);
+    return fresh.version_no ? db_table_update(conn, &hx_status_table, &fresh, DB_MORE_NONE, err)
+                            : db_table_insert(conn, &hx_status_table, &fresh, DB_MORE_NONE, err);
 }
 
 int hx_store_put(struct store *store, const struct hx_connection *connection, const struct hx_sealed *password,
@@ -99,10 +100,14 @@ int hx_store_put(struct store *store, const struct hx_connection *connection, co
     return db_explain(rc, ERR_CONFLICT, err, "the HX cluster is not there any more");
 }
 
-/* Without a connection the HX cluster is called what vCenter calls it. Its uuid stays: by that it is known again. */
+/* Without a connection the HX cluster is called what vCenter calls it. Its uuid stays: by that it is known again. One whose vCenter was removed goes. */
 static int connection_end(struct store_tx *tx, const struct record_write *write, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
-    int rc = db_run(conn, "REPLACE INTO hx_left_alone (hx_cluster_id) VALUES (?)", DB_ARGS(db_text(write->key)), NULL, err);
+    int rc = db_run(conn, "DELETE FROM hx_clusters WHERE id = ? AND vcenter_id NOT IN (SELECT id FROM vcenters)",
+                    DB_ARGS(db_text(write->key)), NULL, err);
+    if (!rc)
+        rc = db_run(conn, "REPLACE INTO hx_left_alone (hx_cluster_id) SELECT id FROM hx_clusters WHERE id = ?",
+                    DB_ARGS(db_text(write->key)), NULL, err);
     if (rc)
         return rc;
     return db_run(
@@ -133,7 +138,7 @@ static int status_keep_token(struct store_tx *tx, const struct record_write *wri
 int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
                          const struct audit_record *audit, struct err *err) {
     int rc = record_store_write(store,
-                                &(struct record_write){.table = &status_table,
+                                &(struct record_write){.table = &hx_status_table,
                                                        .how = RECORD_UPDATE,
                                                        .record = status,
                                                        .change = CHANGE_KIND_COUNT,

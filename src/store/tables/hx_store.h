@@ -40,8 +40,8 @@ struct hx_removal {
     int64_t version_no; /* 0: whatever it is now */
     const struct audit_record *audit;
 };
-/* Removes it with all that is kept of it, gives the HX cluster the name that vCenter knows, and leaves it alone from then on. ERR_PRECONDITION,
- * ERR_NOT_FOUND. */
+/* Removes it with all that is kept of it, gives the HX cluster the name that vCenter knows, and leaves it alone from then on; it goes, too, if that
+ * vCenter was removed. ERR_PRECONDITION, ERR_NOT_FOUND. */
 int hx_store_delete(struct store *store, const struct hx_removal *removal, struct err *err);
 
 /* Writes how it stands over the row with status->version_no, and raises that number. `token` replaces the one that is kept (bytes NULL: none is kept

@@ -13,10 +13,10 @@
 #define VSPHERE_ORDER " ORDER BY vcenter_id, moref"
 #define HX_ORDER " ORDER BY name, id"
 
-static const struct db_table vsphere_table = {.name = "vsphere_clusters",
-                                              .noun = "vSphere cluster",
-                                              .members = vsphere_cluster_members,
-                                              .bytes = sizeof(struct vsphere_cluster)};
+const struct db_table vsphere_cluster_table = {.name = "vsphere_clusters",
+                                               .noun = "vSphere cluster",
+                                               .members = vsphere_cluster_members,
+                                               .bytes = sizeof(struct vsphere_cluster)};
 
 /* Where it is read stands with its connection. */
 static int hx_read_connection(const struct db_row *row, size_t first, void *record, struct err *err) {
@@ -38,7 +38,7 @@ DB_LIST_DEFINE(vsphere_cluster_list, vsphere_cluster_done);
 DB_LIST_DEFINE(hx_cluster_list, hx_cluster_done);
 
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err) {
-    return db_table_list(store, &vsphere_table, vcenter_id ? " WHERE vcenter_id = ?" VSPHERE_ORDER : VSPHERE_ORDER,
+    return db_table_list(store, &vsphere_cluster_table, vcenter_id ? " WHERE vcenter_id = ?" VSPHERE_ORDER : VSPHERE_ORDER,
                          vcenter_id ? DB_ARGS(db_text(vcenter_id)) : DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
@@ -49,11 +49,17 @@ int platform_store_list_hx(struct store *store, const char *vcenter_id, struct h
 
 int platform_store_load_vsphere(struct store *store, const struct object_ref *ref, struct vsphere_cluster *out, struct err *err) {
     _cleanup_free_ void *found = NULL;
-    int rc = db_table_load(store, &vsphere_table, " WHERE vcenter_id = ? AND moref = ?",
+    int rc = db_table_load(store, &vsphere_cluster_table, " WHERE vcenter_id = ? AND moref = ?",
                            DB_ARGS(db_text(ref->vcenter_id), db_text(ref->moref)), &found, err);
     if (!rc)
         memcpy(out, found, sizeof(*out));
     return rc;
+}
+
+int platform_store_list_hx_aliases(struct store *store, struct hx_alias_list *out, struct err *err) {
+    static const struct db_table table = {
+        .name = "hx_aliases", .noun = "alias", .members = hx_alias_members, .bytes = sizeof(struct hx_alias)};
+    return db_table_list(store, &table, " ORDER BY id", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
 int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err) {
@@ -178,9 +184,9 @@ static int vsphere_mark_gone(struct store_tx *tx, const void *stored, struct err
 int platform_store_save_vsphere(struct store *store, const struct platform_seen *seen, const struct vsphere_cluster *items,
                                 size_t count, unsigned *changed, struct err *err) {
     static const struct platform_kind kind = {
-        &vsphere_table,    offsetof(struct vsphere_cluster, ref),
-        vsphere_is_gone,   vsphere_save,
-        vsphere_mark_gone, "UPDATE vsphere_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
+        &vsphere_cluster_table, offsetof(struct vsphere_cluster, ref),
+        vsphere_is_gone,        vsphere_save,
+        vsphere_mark_gone,      "UPDATE vsphere_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
     return platform_store_save(store, &(struct platform_save){&kind, seen, items, count, 0}, changed, err);
 }
 

@@ -36,6 +36,9 @@ struct platform_seen {
 int platform_store_list_vsphere(struct store *store, const char *vcenter_id, struct vsphere_cluster_list *out, struct err *err);
 int platform_store_list_hx(struct store *store, const char *vcenter_id, struct hx_cluster_list *out, struct err *err);
 
+/* Reads all, by their own id. *out (uninitialised) is given back by hx_alias_list_done. */
+int platform_store_list_hx_aliases(struct store *store, struct hx_alias_list *out, struct err *err);
+
 /* Reads one; freed by hx_cluster_free. ERR_NOT_FOUND. */
 int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err);
 

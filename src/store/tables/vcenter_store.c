@@ -69,6 +69,16 @@ struct vcenter_removal {
     const struct audit_record *audit;
 };
 
+/* Those that kaasd is connected to stay, as gone: they may turn up in another vCenter. */
+static int vcenter_part_with_hx(struct store_tx *tx, const char *id, struct err *err) {
+    int rc = db_run(store_tx_conn(tx),
+                    "DELETE FROM hx_clusters WHERE vcenter_id = ? AND id NOT IN (SELECT hx_cluster_id FROM hx_connections)",
+                    DB_ARGS(db_text(id)), NULL, err);
+    return rc ? rc
+              : db_run(store_tx_conn(tx), "UPDATE hx_clusters SET is_gone = 1, version_no = version_no + 1 WHERE vcenter_id = ?",
+                       DB_ARGS(db_text(id)), NULL, err);
+}
+
 static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
     const struct vcenter_removal *call = arg;
     /* what is seen of nodes there goes with it (ON DELETE CASCADE): where their clusters are must be found out anew */
@@ -76,6 +86,7 @@ static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
                                 "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
                                 " WHERE o.vcenter_id = ?",
                                 DB_ARGS(db_text(call->id)), err);
+    rc = rc ? rc : vcenter_part_with_hx(tx, call->id, err);
     if (rc)
         return rc;
     rc = db_run_one(store_tx_conn(tx), "DELETE FROM vcenters WHERE id = ?", DB_ARGS(db_text(call->id)),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 from env.api import Api
 from env.certs import ServerCert, make_server_cert
-from env.full import World
+from env.full import World, add_vcenter, register
 from env.kaasd import Kaasd
 from env.replicas import second_of
+from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from env.wait import until
 from hx import HxConnect
 
@@ -34,6 +36,7 @@ class Site:
         self.admin = world.admin
         self.there = other.api().as_token(self.admin.token)  # the same administrator at the other replica
         self.started: list[HxConnect] = []
+        self.elsewhere: StrictVcenter | None = None
 
     def start(self, name: str, uuid: str = UUID, place: str = "DC0/HX-East") -> HxConnect:
         datacenter, cluster = place.split("/")
@@ -247,6 +250,185 @@ def test_a_name_that_no_hx_has_told(site: Site) -> None:
     viewer.refused(404, "not_found", "GET", "/v2/clusters?hx_cluster=Production")
     viewer.refused(404, "not_found", "GET", "/v2/clusters?hx_cluster=HX-West")
     site.admin.refused(404, "hx_name_unknown", "GET", "/v2/clusters?hx_cluster=Production")
+
+
+# -- moves, and uuids of others ----------------------------------------------------------------------------------------------------
+
+ELSEWHERE = "50000000-0000-4000-8000-000000000002"
+MOVED = "domain-c3000"  # in the other vCenter: DC0/HX-Moved
+ANNA, BOB = "svc:anna", "svc:bob"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Site]:
+    """A world of its own, with a second vCenter where an HX cluster has just appeared."""
+    with ExitStack() as stack:
+        world = stack.enter_context(World("xm", options=OPTIONS))
+        world.join()
+        file = world.scratch.path / "elsewhere-world.json"
+        file.write_text(json.dumps({**json.loads(DEFAULT_WORLD.read_text()), "instance_uuid": ELSEWHERE}))
+        there = start_strict(world.scratch, "elsewhere", world=file)
+        stack.callback(there.stop)
+        there.control.object("create", datacenter="DC0", cluster={"name": "HX-Moved", "moref": MOVED})
+        put_key(there, MOVED)
+        add_vcenter(world.kaasd, there, "--name", "elsewhere")
+        register(world.kaasd, there)
+        other = second_of(world.kaasd, world.scratch, world.db.socket, OPTIONS)
+        stack.callback(other.stop)
+        other.start()
+        site = Site(world, other, make_server_cert(tmp_path / "hx"), stack)
+        site.elsewhere = there
+        site.admin.expect(201, "POST", "/v2/clusters", json={
+            "name": "moved-1", "kubernetes_version": "1.31.2", "control_plane": {"desired": 1}, "workers": {"desired": 1},
+            "vsphere_clusters": [{"vcenter_id": ELSEWHERE, "moref": MOVED}]})
+        yield site
+        assert [hx.violations for hx in site.started if hx.violations] == []
+
+
+def put_key(vcenter: StrictVcenter, moref: str) -> None:
+    vcenter.control.put_extension(key=f"com.springpath.sysmgmt.{moref}", version="5.0.1", company="Cisco", label="HX", summary="HX")
+
+
+def lose(site: Site, moref: str) -> None:
+    """Its vCenter does not know it any more."""
+    for key in site.world.vcenter.control.extensions():
+        if key.startswith("com.springpath.") and key.endswith(f".{moref}"):
+            site.world.vcenter.control.drop_extension(key)
+    until(lambda: not site.row(moref)["present"], f"{moref} to be gone")
+
+
+def grant(site: Site, who: str, hx_id: str, role: str) -> None:
+    site.admin.expect(201, "POST", "/v2/grants", json={"principal_id": who, "object_kind": "hx_cluster", "object_id": hx_id, "role": role})
+
+
+def granted(site: Site) -> set[tuple[str, str, str]]:
+    return {(g["principal_id"], g["object_id"], g["role"]) for g in site.admin.items("/v2/grants", object_kind="hx_cluster")}
+
+
+def all_ids(site: Site) -> set[str]:
+    return {str(row["id"]) for row in site.admin.items("/v2/hx-clusters")}
+
+
+def test_a_move_to_another_vcenter_keeps_id_and_grants(own: Site) -> None:
+    west, new = own.id(WEST), str(own.row(MOVED, ELSEWHERE)["id"])
+    hx = own.start("West", place="DC0/HX-West")
+    own.connect(west, hx)
+    grant(own, ANNA, west, "viewer")
+    grant(own, BOB, west, "viewer")
+    grant(own, BOB, new, "admin")
+    grant(own, "svc:carol", new, "viewer")
+    service = own.admin.expect(201, "POST", "/v2/services", json={"name": "hx", "certificates": ["ab" * 32], "hx_clusters": [new]})["id"]
+    own.admin.expect(201, "PUT", f"/v2/hx-clusters/{new}/peer", json={"url": "https://127.0.0.1:9/", "thumbprint_sha256": "ab" * 32})
+    before = all_ids(own)
+    lose(own, WEST)
+    hx.move("DC0", "HX-Moved")
+    own.read(west)
+    assert own.row(MOVED, ELSEWHERE)["id"] == new  # that one says nothing yet
+    assert own.connect(new, hx)["state"] == "ok"
+
+    assert all_ids(own) == before - {new}
+    row = own.show(west)
+    assert (row["name"], row["name_source"], row["hx_uuid"], row["present"]) == ("West", "hx", UUID, True)
+    assert (row["vcenter_id"], row["vsphere_cluster"]["moref"], row["clusters"]["total"]) == (ELSEWHERE, MOVED, 1)
+    for hx_id in (west, new):
+        assert own.show(hx_id)["id"] == west
+        assert own.names(f"hx_cluster_id={hx_id}") == ["moved-1"]
+        assert own.admin.get(f"/v2/hx-clusters/{hx_id}/connection")["hx_cluster"]["id"] == west
+        assert own.admin.get(f"/v2/hx-clusters/{hx_id}/peer")["hx_cluster"]["id"] == west
+        assert own.admin.expect(200, "POST", f"/v2/hx-clusters/{hx_id}/connection/test")["status"]["state"] == "ok"
+    assert granted(own) == {(ANNA, west, "viewer"), (BOB, west, "admin"), ("svc:carol", west, "viewer")}
+    grant(own, "svc:dave", new, "viewer")
+    assert ("svc:dave", west, "viewer") in granted(own)
+    assert [one["id"] for one in own.admin.get(f"/v2/services/{service}")["hx_clusters"]] == [west]
+    assert own.placed("moved-1") == [{"id": west, "name": "West", "name_source": "hx", "hx_uuid": UUID}]
+    until(lambda: own.show(new, own.there)["id"] == west, "the other replica")
+    assert own.names(f"hx_cluster_id={new}", own.there) == ["moved-1"]
+    [line] = own.admin.items("/v2/audit", action="hx_cluster.merge")
+    assert (hx.tokens_held("admin"), line["object_id"], line["reason"]) == (1, new, west)
+
+
+def test_a_move_with_another_address_takes_the_connection_along(own: Site) -> None:
+    west, new = own.id(WEST), str(own.row(MOVED, ELSEWHERE)["id"])
+    first = own.start("West", place="DC0/HX-West")
+    own.connect(west, first)
+    first.stop()
+    own.read(west)
+    lose(own, WEST)
+    second = own.start("West", place="DC0/HX-Moved")
+    assert own.connect(new, second, "localhost")["state"] == "ok"
+    row = own.show(new)
+    assert (row["id"], row["management_address"], row["vcenter_id"]) == (west, "localhost", ELSEWHERE)
+    assert (own.read(west)["state"], second.tokens_held("admin")) == ("ok", 1)
+
+
+def test_it_outlives_its_vcenter_while_it_is_connected(own: Site) -> None:
+    west, east, far, new = own.id(WEST), own.id(EAST), own.id(FAR), str(own.row(MOVED, ELSEWHERE)["id"])
+    hx = own.start("West", place="DC0/HX-Moved")
+    own.connect(west, hx)
+    own.connect(far, own.start("Far", OTHER_UUID, "DC1/HX-East"))
+    grant(own, ANNA, west, "viewer")
+    for item in list(own.admin.items("/v2/clusters")):
+        if item["name"] != "moved-1":
+            own.admin.expect(204, "DELETE", f"/v2/clusters/{item['id']}")
+    vcenter = own.world.vcenter
+    own.admin.expect(200, "POST", f"/v2/vcenters/{vcenter.instance_uuid}/unregister", headers={"X-KaaS": "1"},
+                     json={"username": vcenter.admin.login, "password": vcenter.admin.password})
+    own.admin.expect(204, "DELETE", f"/v2/vcenters/{vcenter.instance_uuid}")
+    until(lambda: east not in all_ids(own), "the HX cluster that says nothing to go")
+    assert (own.show(west)["present"], own.show(west)["name"], granted(own)) == (False, "West", {(ANNA, west, "viewer")})
+    assert own.connect(new, hx)["state"] == "ok"
+    assert (own.show(west)["present"], own.show(new)["id"], granted(own)) == (True, west, {(ANNA, west, "viewer")})
+    own.admin.expect(204, "DELETE", f"/v2/hx-clusters/{far}/connection")
+    until(lambda: far not in all_ids(own), "the one that is nowhere any more to go")
+
+
+def refused(site: Site, hx_id: str) -> dict[str, Any]:
+    status = site.read(hx_id)
+    assert (status["state"], status["reason"]) == ("failing", "uuid_taken"), status
+    row = site.show(hx_id)
+    assert (row["id"], row["name_source"]) == (hx_id, "vcenter")
+    return status
+
+
+def test_a_uuid_of_another_that_is_there_is_refused(own: Site) -> None:
+    east, west = own.id(EAST), own.id(WEST)
+    honest = own.start("East")
+    own.connect(east, honest)
+    own.connect(west, own.start("West", place="DC0/HX-West"))
+    status = refused(own, west)
+    assert east in status["detail"] and "East" in status["detail"] and "address" in status["remedy"]
+    assert (own.show(east)["hx_uuid"], own.show(west)["hx_uuid"]) == (UUID, None)
+
+    def finding() -> dict[str, Any] | None:
+        checks = own.admin.get("/v2/health")["checks"]
+        return next((check for check in checks if west in str(check) and "uuid" in str(check)), None)
+
+    assert until(finding, "a finding")["remedy"]
+    honest.stop()  # that it does not answer is no reason to believe another
+    own.read(east)
+    refused(own, west)
+
+
+def test_who_had_another_uuid_takes_none_over(own: Site) -> None:
+    east, new = own.id(EAST), str(own.row(MOVED, ELSEWHERE)["id"])
+    own.connect(east, own.start("East", place="DC0/HX-Moved"))
+    hx = own.start("Moved", OTHER_UUID, "DC0/HX-Moved")
+    own.connect(new, hx)
+    lose(own, EAST)
+    own.connect(new, own.start("Moved", UUID, "DC0/HX-Moved"))
+    status = own.read(new)
+    assert (status["reason"], own.show(new)["hx_uuid"], own.show(east)["hx_uuid"]) == ("uuid_taken", OTHER_UUID, UUID)
+
+
+def test_the_older_one_must_agree_if_it_answers(own: Site) -> None:
+    east, new = own.id(EAST), str(own.row(MOVED, ELSEWHERE)["id"])
+    own.connect(east, own.start("East", place="DC0/HX-East"))
+    lose(own, EAST)
+    own.connect(new, own.start("East", place="DC0/HX-Moved"))
+    assert "hx disconnect" in refused(own, new)["remedy"]
+    own.admin.expect(204, "DELETE", f"/v2/hx-clusters/{east}/connection")
+    assert own.read(new)["state"] == "ok"
+    assert own.show(new)["id"] == east
 
 
 # -- what is on it ---------------------------------------------------------------------------------------------------------------

@@ -225,6 +225,17 @@ static void an_hx_cluster_is_found_by_all_that_it_is_called(void **state) {
         assert_int_equal(ask(&admin, QUERY(.hx_cluster = *wrong)).rc, ERR_HX_NAME_UNKNOWN);
 }
 
+static void an_id_that_became_another_s_is_answered_with_that(void **state) {
+    static char old_id[] = "hxa00001-0000-4000-8000-000000000001", id[] = HX_A7;
+    (void)state;
+    assert_int_equal(ask(&admin, QUERY(.hx_cluster_id = old_id)).rc, ERR_NOT_FOUND);
+    world.hx_aliases[0] = (struct hx_alias){old_id, id};
+    world.hx_aliases_count = 1;
+    renew();
+    expect(&admin, QUERY(.hx_cluster_id = old_id), "alpha epsilon gamma");
+    expect(&admin, QUERY(.hx_cluster_id = HX_A70), "beta gamma");
+}
+
 /* What is not read makes a difference for those only who see it. */
 static void a_name_that_was_not_read_is_told_to_those_who_see_the_hx_cluster(void **state) {
     struct object_set one = {0}, none = {0};
@@ -815,6 +826,7 @@ int main(void) {
         TEST(labels_are_compared_whole),
         TEST(a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both),
         TEST(an_hx_cluster_is_found_by_all_that_it_is_called),
+        TEST(an_id_that_became_another_s_is_answered_with_that),
         TEST(a_name_that_was_not_read_is_told_to_those_who_see_the_hx_cluster),
         TEST(unknown_invisible_and_gone_hx_clusters_are_one_404),
         TEST(unknown_and_invisible_vcenters_are_one_404),
