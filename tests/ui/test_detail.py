@@ -149,5 +149,5 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     for number, content in enumerate(("section", "kaas-node-table", "kaas-cluster-access", "kaas-cluster-events")):
         links.nth(number).click()
         page.locator(f"kaas-cluster-detail {content}").first.wait_for()
-        assert (watched.axe(), watched.overflow()) == ([], 0)
+        assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
         shots(page, f"detail-{width}-{scheme}-{content}")

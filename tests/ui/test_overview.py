@@ -100,7 +100,7 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     page.locator("#password").fill("secret")
     page.keyboard.press("Enter")
     page.locator("kaas-overview .cards li").first.wait_for()
-    assert (watched.axe(), watched.overflow()) == ([], 0)
+    assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
     shots(page, f"overview-{width}-{scheme}")
 
 

@@ -359,10 +359,10 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     watched = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     watched.page.goto(f"{mock.url}/ui/")
     watched.page.wait_for_selector("form")
-    assert (watched.axe(), watched.overflow()) == ([], 0)
+    assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
     shots(watched.page, f"sign-in-{width}-{scheme}")
     watched.sign_in(mock.url, "admin", "secret")
-    assert (watched.axe(), watched.overflow()) == ([], 0)
+    assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
     shots(watched.page, f"list-{width}-{scheme}")
 
 

@@ -16,6 +16,14 @@ document.addEventListener('securitypolicyviolation', (e) => window.cspViolations
 """
 
 
+SMALL_TARGETS = """() => {
+  const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+  const small = (e) => { const { width, height } = e.getBoundingClientRect(); return width > 0 && Math.min(width, height) < 23.9; };
+  const own = (e) => (e.type === 'checkbox' || e.type === 'radio' ? e.closest('label') : e);
+  return all(document).filter((e) => e.matches('a, button, select, input:not([hidden])')).map(own).filter(small).map((e) => e.outerHTML);
+}"""
+
+
 class WatchedPage:
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -78,6 +86,10 @@ class WatchedPage:
         self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found: dict[str, Any] = self.page.evaluate("axe.run({resultTypes: ['violations']})")
         return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']]}" for v in found["violations"] if v["id"] not in without]
+
+    def small_targets(self) -> list[str]:
+        """What can be pressed but is less than 24 pixels high or wide; links within a line of text are not meant."""
+        return self.page.evaluate(SMALL_TARGETS)
 
     def overflow(self) -> int:
         """By how many pixels the page is wider than the window."""

@@ -83,8 +83,21 @@ describe('counts', () => {
     listClusters.mockResolvedValue(page(['a']));
     countClusters.mockResolvedValue({ total: 7, states: { failed: 2 } as ClusterCounts['states'] });
     await model.ask({ q: ' x ', states: ['failed'] });
+    await vi.waitFor(() => expect(model.counts?.total).toBe(7));
     expect([model.counts?.total, countClusters.mock.lastCall?.[0]]).toEqual([7, { q: 'x', label: '', hx_cluster_id: '' }]);
     expect(model.watched()).toEqual({ q: 'x', label: '', hx_cluster_id: '' });
+  });
+
+  it('of an earlier question are dropped', async () => {
+    let late: (counts: ClusterCounts) => void = () => undefined;
+    listClusters.mockResolvedValue(page(['a']));
+    countClusters.mockReturnValueOnce(new Promise((done) => (late = done))).mockResolvedValueOnce({ total: 2, states: {} as ClusterCounts['states'] });
+    await model.ask({ q: 'x' });
+    await model.ask({ q: 'xy' });
+    await vi.waitFor(() => expect(model.counts?.total).toBe(2));
+    late({ total: 1, states: {} as ClusterCounts['states'] });
+    await Promise.resolve();
+    expect([model.counts?.total, countClusters.mock.calls[0]?.[1]?.aborted]).toEqual([2, true]);
   });
 
   it('that cannot be had do not stop the list', async () => {

@@ -63,7 +63,7 @@ describe('the language', () => {
     [['en-GB', 'de'], 'en-GB', 'Sign out'],
     [['fr'], 'en', 'Sign out'],
     [[], 'en', 'Sign out'],
-    [['de_broken!', 'constructor'], 'en', 'Sign out'],
+    [['de_broken!', 'constructor', 'de-!'], 'en', 'Sign out'],
   ])('of %j is %s', (wanted, chosen, text) => {
     expect(chooseLanguage(wanted)).toBe(chosen);
     expect([locale, strings.header.signOut]).toEqual([chosen, text]);

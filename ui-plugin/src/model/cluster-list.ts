@@ -46,6 +46,7 @@ export class ClusterListModel {
   private pageKey = '';
   private askedKey = '';
   private running: AbortController | null = null;
+  private counting: AbortController | null = null;
   /** The list has changed since what is under way was asked for. */
   private isDue = false;
   /** Aborted when the list goes away; what is under way then says nothing any more. */
@@ -156,6 +157,8 @@ export class ClusterListModel {
     this.life.abort();
     this.running?.abort();
     this.running = null;
+    this.counting?.abort();
+    this.counting = null;
   }
 
   /** Is it another question than before? */
@@ -176,8 +179,9 @@ export class ClusterListModel {
     this.askedKey = this.key();
     const page = this.query.page;
     if (!quiet) this.listener.changed();
+    void this.loadCounts();
     try {
-      const [answer] = await Promise.all([this.api.listClusters(this.wireQuery(), this.etag, running.signal), this.loadCounts(running.signal)]);
+      const answer = await this.api.listClusters(this.wireQuery(), this.etag, running.signal);
       if (this.running === running) await this.take(answer, page, quiet);
     } catch (error) {
       if (this.running === running) await this.fail(error);
@@ -237,7 +241,6 @@ export class ClusterListModel {
     // Rows of another question would be taken for the answer to this one.
     if (this.pageKey !== this.askedKey) {
       this.page = null;
-      this.counts = null;
       this.letGo();
     }
     this.failure = error;
@@ -250,15 +253,20 @@ export class ClusterListModel {
     this.listener.changed();
   }
 
-  /** Without counts the list is as good as it was. */
-  private async loadCounts(signal: AbortSignal): Promise<void> {
+  /** The list does not wait for counts, and is as good as it was without them. */
+  private async loadCounts(): Promise<void> {
+    this.counting?.abort();
+    const counting = new AbortController();
+    this.counting = counting;
     let counts: ClusterCounts | null = null;
     try {
-      counts = await this.api.countClusters(this.watched(), signal);
+      counts = await this.api.countClusters(this.watched(), counting.signal);
     } catch (error) {
       if (!(error instanceof ApiError) && !isAborted(error)) throw error;
     }
-    if (!signal.aborted) this.counts = counts;
+    if (this.counting !== counting) return;
+    this.counts = counts;
+    this.listener.changed();
   }
 
   /** Who can do something about a vCenter that is away is told which it is. */

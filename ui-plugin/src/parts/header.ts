@@ -24,6 +24,7 @@ export class Header extends LitElement {
     nav a:hover { background: var(--bar-hover); color: var(--bar-text); text-decoration: none; }
     nav a[aria-current] { border-color: var(--brand); color: var(--bar-text); font-weight: 600; }
     nav a:focus-visible { outline-color: var(--bar-text); outline-offset: -2px; }
+    @media (forced-colors: active) { nav a:not([aria-current]) { border-color: Canvas; } }
     .who { position: relative; margin-left: auto; min-width: 0; }
     .me { max-width: 100%; min-height: 40px; padding: 2px var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.25; }
     .me:hover:not(:disabled), .me[aria-expanded='true'] { background: var(--bar-hover); }
@@ -33,14 +34,16 @@ export class Header extends LitElement {
     .role { font-size: var(--type-small); color: var(--bar-soft); font-weight: 400; }
     .account {
       position: absolute; z-index: 10; top: calc(100% + var(--space-1)); right: 0; width: max-content; min-width: 260px; max-width: min(420px, calc(100vw - 32px));
-      max-height: min(520px, calc(100vh - 96px)); overflow: auto; padding: var(--space-4); color: var(--text); text-align: left;
+      max-height: min(520px, calc(100vh - 64px)); display: flex; flex-direction: column; color: var(--text); text-align: left;
     }
+    .facts { overflow: auto; min-height: 0; padding: var(--space-4); }
+    .facts:focus-visible { outline-offset: -2px; }
     dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--space-1) var(--space-3); margin: 0; }
     dt { color: var(--text-soft); }
     dd { margin: 0; overflow-wrap: anywhere; }
     dd.id { font-family: var(--mono); font-size: var(--type-small); }
     ul { margin: var(--space-1) 0 0; padding-left: var(--space-4); }
-    .deeds { display: grid; gap: var(--space-1); margin-top: var(--space-4); padding-top: var(--space-3); border-top: 1px solid var(--line); }
+    .deeds { display: grid; gap: var(--space-1); padding: var(--space-2); border-top: 1px solid var(--line); }
     .deeds button { justify-content: flex-start; border-color: transparent; background: none; }
     @media (max-width: 1100px) { header { padding: 0 var(--space-4); } }
     @media (max-width: 560px) {
@@ -79,7 +82,7 @@ export class Header extends LitElement {
   }
 
   private renderAccount() {
-    return html`${this.who ? this.renderWho(this.who) : nothing}
+    return html`${this.who ? html`<div class="facts" role="group" tabindex="0" aria-label=${strings.header.account}>${this.renderWho(this.who)}</div>` : nothing}
       <div class="deeds">
         ${this.canChangePassword ? html`<button type="button" @click=${() => this.tell('kaas-change-password')}>${keyIcon}${strings.header.changePassword}</button>` : nothing}
         <button type="button" @click=${() => this.tell('kaas-sign-out')}>${signOutIcon}${strings.header.signOut}</button>

@@ -352,6 +352,7 @@ export const catalogue = {
     failed: 'The overview could not be loaded',
     clusters: (n: number): string => (n === 1 ? 'cluster' : 'clusters'),
     clustersOn: (n: number, others: string) => `${plural(n, 'Kubernetes cluster', 'Kubernetes clusters')}${others ? `: ${others}` : ''}`,
+    notConnected: 'The service is not connected to it, so its health and capacity are not known.',
     gone: 'No longer in vCenter',
     connection: { unknown: 'Not asked yet', ok: 'Does not tell how it is', failing: 'Cannot be read', refused: 'Refuses the sign-in' } satisfies Record<HxConnection['status']['state'], string>,
     hxWord: {

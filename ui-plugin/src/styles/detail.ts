@@ -16,6 +16,7 @@ export const detailStyles = css`
   nav { display: flex; flex-wrap: wrap; gap: 0 var(--space-4); border-bottom: 1px solid var(--line-strong); }
   nav a { padding: var(--space-2) var(--space-1); margin-bottom: -1px; border-bottom: 3px solid transparent; border-radius: 0; }
   nav a[aria-current] { border-color: var(--accent); color: var(--text); font-weight: 600; }
+  @media (forced-colors: active) { nav a:not([aria-current]) { border-color: Canvas; } }
   .cards { columns: 3 360px; column-gap: var(--space-4); }
   section.card { padding: var(--space-4); margin-bottom: var(--space-4); break-inside: avoid; }
   h2 { margin-bottom: var(--space-3); }

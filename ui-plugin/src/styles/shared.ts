@@ -28,7 +28,7 @@ export const shared = css`
   button.primary:hover:not(:disabled) { background: var(--accent-hover); border-color: var(--accent-hover); }
   button.plain { border-color: transparent; background: none; color: var(--link); padding: 0 var(--space-2); }
 
-  input:not([type='radio']), select {
+  input:not([type='radio'], [type='checkbox']), select {
     min-height: var(--control); width: 100%; padding: 0 var(--space-2); border: 1px solid var(--line-strong); border-radius: var(--radius); background: var(--card);
   }
   input::placeholder { color: var(--text-soft); opacity: 1; }

@@ -39,6 +39,7 @@ export const tableStyles = css`
   .count.warning, .count.bad { font-weight: 600; }
   .endpoint { display: inline-flex; align-items: center; gap: 2px; font-variant-numeric: tabular-nums; }
   .endpoint bdi { max-width: 26ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .endpoint > kaas-copy, .dashboard { flex: none; }
   .dashboard { display: inline-grid; place-items: center; width: var(--target); height: var(--target); }
   .tags { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 2px var(--space-1); }
   .tag {

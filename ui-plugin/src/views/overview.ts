@@ -108,6 +108,7 @@ export class Overview extends LitElement {
     return html`<h3><a href=${listAddress({ hxClusterId: hx.id })}><bdi>${hx.name}</bdi></a></h3>
       <p class="soft"><bdi>${vsphereName(hx.vsphere_cluster)}</bdi></p>
       ${health ? renderHealth(health) : nothing}
+      ${this.viewerRole === 'admin' && hx.present && !connection ? html`<p class="soft">${strings.overview.notConnected}</p>` : nothing}
       ${connection?.status.facts ? renderFacts(connection.status.facts) : nothing}
       ${counts ? html`<div class="on">${stateBar(counts, 6)}<p>${strings.overview.clustersOn(counts.total, worstOf(counts))}</p></div>` : nothing}`;
   }
