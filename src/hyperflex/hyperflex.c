@@ -739,38 +739,6 @@ void hyperflex_sign_out(struct hyperflex *h) {
     hx_status_list_done(&list);
 }
 
-struct hyperflex_farewell {
-    size_t count;
-    struct visit visits[];
-};
-
-struct hyperflex_farewell *hyperflex_begin_farewell(struct hyperflex *h, const struct inventory_platform *platform,
-                                                    const char *vcenter_id) {
-    struct hx_status_list list = {0};
-    struct hyperflex_farewell *f = NULL;
-    if (!hx_store_list_statuses(h->options.store, &list, NULL))
-        f = calloc(1, sizeof(*f) + list.count * sizeof(f->visits[0]));
-    for (size_t i = 0; f && i < list.count; i++) {
-        const struct hx_cluster *hx = inventory_find_hx(platform, list.items[i].hx_id);
-        struct visit v = {.h = h};
-        if (hx && str_eq(hx->vsphere_cluster.vcenter_id, vcenter_id) && visit_load_token(&v, hx->id))
-            f->visits[f->count++] = v;
-        else
-            visit_end(&v);
-    }
-    hx_status_list_done(&list);
-    return f;
-}
-
-void hyperflex_end_farewell(struct hyperflex_farewell *farewell, bool is_gone) {
-    for (size_t i = 0; farewell && i < farewell->count; i++) {
-        if (is_gone)
-            visit_give_back(&farewell->visits[i]);
-        visit_end(&farewell->visits[i]);
-    }
-    free(farewell);
-}
-
 /* -- setting ------------------------------------------------------------------------------------------------------------- */
 
 int hyperflex_list(struct hyperflex *h, struct hx_connection_list *out, struct err *err) {

@@ -18,7 +18,6 @@
 
 struct actor;
 struct hyperflex;
-struct hyperflex_farewell;
 struct net_policy;
 struct seal;
 struct store;
@@ -92,12 +91,6 @@ int hyperflex_put_credential(struct hyperflex *h, const struct actor *actor, str
 /* Connections that have inherited keep what they have. `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int hyperflex_remove_credential(struct hyperflex *h, const struct actor *actor, const char *vcenter_id, int64_t version_no,
                                 struct err *err);
-
-/* The tokens of the HX clusters of a vCenter, taken before it is removed: what is kept of them goes with it. NULL: there are none, or no memory. */
-struct hyperflex_farewell *hyperflex_begin_farewell(struct hyperflex *h, const struct inventory_platform *platform,
-                                                    const char *vcenter_id);
-/* Gives them back to their HX clusters if the vCenter is gone; for that it waits for HX: in the worker `outside`. NULL is allowed. */
-void hyperflex_end_farewell(struct hyperflex_farewell *farewell, bool is_gone);
 
 /* Reads the HX cluster now, and logs in if that needs it and the time for it has come; *out, freed by hx_status_free, says what came of it, which is stored.
  * Waits for HX: in the worker `outside`. Waits for a reading that is under way, too. One that turns out to be an HX cluster that is known (hx_claim_check) is

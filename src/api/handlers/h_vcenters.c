@@ -6,7 +6,6 @@
 
 #include "api_call.h"
 #include "digest.h"
-#include "hyperflex.h"
 #include "inventory.h"
 #include "member_json.h"
 #include "ovf_install.h"
@@ -205,12 +204,8 @@ int h_vcenters_delete(struct api_call *call, struct http_response *resp, struct 
     const struct vcenter *vc = NULL;
     int64_t version_no = 0;
     int rc = vcenter_find_version(call, &vc, &version_no, err);
-    if (rc)
-        return rc;
-    struct hyperflex_farewell *farewell =
-        hyperflex_begin_farewell(call->api->options.hyperflex, call->snapshot->platform, vc->id);
-    rc = registration_remove(call->api->options.platform, vc->id, API_ACTOR(call), err);
-    hyperflex_end_farewell(farewell, !rc);
+    if (!rc)
+        rc = registration_remove(call->api->options.platform, vc->id, API_ACTOR(call), err);
     return view_nothing(resp, rc);
 }
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,9 +12,8 @@ from typing import Any
 import pytest
 from env.api import Api
 from env.certs import ServerCert, make_server_cert
-from env.full import World, add_vcenter, register
+from env.full import World
 from env.replicas import second_of
-from env.vcenter import DEFAULT_WORLD, start_strict
 from env.wait import until
 from hx import HxConnect
 
@@ -280,27 +278,3 @@ def test_a_trust_is_needed_where_no_ca_is_configured(place: Place) -> None:
     del body["thumbprint_sha256"]
     problem = place.admin.refused(422, "unprocessable", "PUT", place.at(), json=body)
     assert "hx.ca_file" in problem["detail"]
-
-
-def test_the_token_goes_back_when_the_vcenter_is_removed(place: Place, tmp_path: Path) -> None:
-    world, admin = place.world, place.admin
-    spec = json.loads(DEFAULT_WORLD.read_text())
-    spec["instance_uuid"] = "7f1c9a2e-3b57-4d0a-9c11-0a1b2c3d4e5f"
-    (tmp_path / "world.json").write_text(json.dumps(spec))
-    other = start_strict(world.scratch, "leaving", world=tmp_path / "world.json")
-    try:
-        add_vcenter(world.kaasd, other, "--name", "leaving")
-        register(world.kaasd, other)
-        west = next(iter(admin.items("/v2/hx-clusters", vcenter=other.instance_uuid)))["id"]
-        admin.expect(204, "DELETE", place.at())
-        made = Place(world, admin, place.hx, place.cert, west)
-        made.put()
-        assert made.test()["state"] == "ok" and place.hx.tokens_held("admin") == 1
-        refused = world.kaasd.ctl.run("--yes", "vcenter", "rm", other.instance_uuid)  # it is registered still
-        assert refused.returncode and place.hx.tokens_held("admin") == 1
-        world.kaasd.ctl.ok("--yes", "vcenter", "unregister", other.instance_uuid, "--user", other.admin.login, "--password-file", "-",
-                           stdin=other.admin.password + "\n")
-        world.kaasd.ctl.ok("--yes", "vcenter", "rm", other.instance_uuid)
-        assert place.hx.tokens_held("admin") == 0
-    finally:
-        other.stop()
