@@ -3,4 +3,7 @@ noinst_LIBRARIES += src/hyperflex/libhyperflex.a
 src_hyperflex_libhyperflex_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_INVENTORY) -iquote $(top_srcdir)/src/hx $(OWN_HYPERFLEX)
 src_hyperflex_libhyperflex_a_SOURCES = \
     src/hyperflex/hyperflex.c \
-    src/hyperflex/hyperflex.h
+    src/hyperflex/hyperflex.h \
+    src/hyperflex/hyperflex_private.h \
+    src/hyperflex/inherit.c \
+    src/hyperflex/visit.c

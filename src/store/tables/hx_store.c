@@ -110,11 +110,12 @@ static int connection_end(struct store_tx *tx, const struct record_write *write,
                     DB_ARGS(db_text(write->key)), NULL, err);
     if (rc)
         return rc;
-    return db_run(conn,
-                  "UPDATE hx_clusters h LEFT JOIN vsphere_clusters v ON v.vcenter_id = h.vcenter_id AND v.moref = h.moref"
-                  " SET h.name = COALESCE(v.name, h.moref), h.is_name_set = 0, h.is_name_read = 0, h.version_no = h.version_no + 1"
-                  " WHERE h.id = ? AND h.is_name_read = 1",
-                  DB_ARGS(db_text(write->key)), NULL, err);
+    return db_run(
+        conn,
+        "UPDATE hx_clusters h LEFT JOIN vsphere_clusters v ON v.vcenter_id = h.vcenter_id AND v.moref = h.moref"
+        " SET h.name = COALESCE(v.name, h.moref), h.is_name_set = 0, h.is_name_read = 0, h.version_no = h.version_no + 1"
+        " WHERE h.id = ? AND h.is_name_read = 1",
+        DB_ARGS(db_text(write->key)), NULL, err);
 }
 
 int hx_store_delete(struct store *store, const struct hx_removal *removal, struct err *err) {
