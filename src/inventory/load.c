@@ -430,8 +430,10 @@ static int make_search_text(struct inventory_cluster *entry, struct err *err) {
 /* One fragment for all placements and, if there are several, one for each alone: what nearly all viewers see. */
 static int inventory_load_render_all(struct inventory_cluster *entry, const struct inventory_platform *platform,
                                      struct err *err) {
-    size_t placements = entry->record->placement.count;
-    size_t wanted = placements > 1 ? placements + 1 : 1;
+    const size_t count = entry->record->placement.count;
+    const size_t placements =
+        count < KAAS_PLACEMENTS_PER_CLUSTER_MAX ? count : KAAS_PLACEMENTS_PER_CLUSTER_MAX; /* as a mask has bits */
+    const size_t wanted = placements > 1 ? placements + 1 : 1;
     entry->fragments = calloc(wanted, sizeof(*entry->fragments));
     if (!entry->fragments)
         return err_set(err, ERR_NOMEM, "out of memory");

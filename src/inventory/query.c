@@ -57,7 +57,7 @@ struct cursor {
 };
 
 /* The order of states, from what needs nobody to what needs somebody most. */
-static const int8_t state_ranks[CLUSTER_STATE_COUNT] = {
+static const int state_ranks[CLUSTER_STATE_COUNT] = {
     [CLUSTER_READY] = 0,   [CLUSTER_UPDATING] = 1, [CLUSTER_CREATING] = 2,    [CLUSTER_DELETING] = 3,
     [CLUSTER_UNKNOWN] = 4, [CLUSTER_DEGRADED] = 5, [CLUSTER_UNREACHABLE] = 6, [CLUSTER_FAILED] = 7,
 };

@@ -38,6 +38,7 @@ enum cli_status cli_status_of(int code) {
     case ERR_UNAVAILABLE:
     case ERR_BUSY:
     case ERR_DATABASE: return CLI_UNREACHABLE;
+    case ERR_HX_NAME_UNKNOWN:
     case ERR_NOT_FOUND: return CLI_NOT_FOUND;
     case ERR_UNAUTHENTICATED:
     case ERR_TOKEN_EXPIRED:

@@ -147,9 +147,9 @@ def test_health_version_whoami(world: World) -> None:
     assert "database" in world.kaasd.ctl.ok("health")
     version = world.kaasd.ctl.json("version")
     assert version["kaasctl"] == version["kaasd"]
-    rows = sorted(row.split()[:3] for row in world.kaasd.ctl.ok("hx", "list").splitlines()[1:])
+    rows = sorted(row.split()[:4] for row in world.kaasd.ctl.ok("hx", "list").splitlines()[1:])
     places = [("HX-East", HX_EAST_DC0), ("HX-East", "DC1/HX-East"), ("HX-West", "DC0/HX-West")]
-    assert rows == [[name, world.vcenter.host, place] for name, place in places]
+    assert rows == [[name, "vcenter", world.vcenter.host, place] for name, place in places]
     who = world.kaasd.ctl.json("whoami")
     assert (who["source"], who["role"]) == ("socket", "admin")
     paths = [row["path"] for row in world.kaasd.ctl.json("vcenter", "clusters", world.vcenter.host)]

@@ -26,7 +26,7 @@ BAD_CONFIG, BAD_USAGE = 78, 2
 @pytest.fixture
 def daemon(scratch: Scratch) -> Kaasd:
     """Configured in a sound way; nothing runs and there is no database."""
-    made = Kaasd(scratch, scratch.path / "no-database.sock")
+    made = Kaasd(scratch, scratch.path / "no-database.sock", options={"vcenter": None})
     made.tls = make_server_cert(made.folder / "tls", days=90)  # nothing to warn of
     key = made.folder / "master.key"
     key.touch(0o600)

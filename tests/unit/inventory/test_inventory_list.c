@@ -625,7 +625,7 @@ static void counts_are_by_state(void **state) {
                      ERR_AMBIGUOUS);
     assert_int_equal(candidates.count, 2);
     assert_int_equal(inventory_count_clusters(snapshot, &east, QUERY(.hx_cluster = "HX-West"), &candidates, &counts, NULL),
-                     ERR_NOT_FOUND);
+                     ERR_HX_NAME_UNKNOWN);
     object_set_done(&set);
 }
 
