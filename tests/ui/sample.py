@@ -135,9 +135,9 @@ def connection(hx_cluster: dict[str, Any], state: str = "ok", **facts: Any) -> d
     status = {"state": state, "since": ago(days=2), "checked_at": ago(minutes=1), "duration_ms": 80, "next_login_at": None, "refusals": 0,
               "reason": None if state == "ok" else "unreachable", "detail": None, "remedy": None,
               "facts": said | facts if state == "ok" else None}
-    return {"hx_cluster": {"id": hx_cluster["id"], "name": hx_cluster["name"]}, "address": "hx.example.com", "port": 443,
-            "user_name": "kaas", "ca_pem": None, "thumbprint_sha256": ":".join(["AB"] * 32), "created_at": ago(days=2),
-            "updated_at": ago(days=2), "status": status}
+    return {"hx_cluster": {"id": hx_cluster["id"], "name": hx_cluster["name"], "name_source": hx_cluster["name_source"]},
+            "address": "hx.example.com", "port": 443, "user_name": "kaas", "inherited": False, "ca_pem": None,
+            "thumbprint_sha256": ":".join(["AB"] * 32), "created_at": ago(days=2), "updated_at": ago(days=2), "status": status}
 
 
 HX_CONNECTIONS = [
