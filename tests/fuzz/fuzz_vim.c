@@ -13,6 +13,7 @@
 #include "vim_canned.h"
 #include "vim_extension.h"
 #include "vim_guest.h"
+#include "vim_machine.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
 #include "vim_watch.h"
@@ -78,6 +79,13 @@ static void call_find(struct vim_client *client) {
     vim_extension_free(e);
 }
 
+static void call_machines(struct vim_client *client) {
+    static const char *const morefs[] = {"vm-1", "vm-2"};
+    struct vim_machine_list found = {0};
+    (void)vim_list_machines(client, morefs, 2, &found, NULL);
+    vim_machine_list_done(&found);
+}
+
 /* The same answers as those about clusters. */
 static void call_guests(struct vim_client *client) {
     const struct vim_guest_query query = {.cluster = "domain-c7", .name_prefix = "st", .network = "m"};
@@ -104,6 +112,7 @@ static void call_clusters(struct vim_client *client) {
     const struct vim_watch_events events = {.arg = &bytes, .restarted = on_restarted, .object = on_object};
     (void)vim_read_clusters(client, &events, NULL);
     call_guests(client);
+    call_machines(client);
 }
 
 static void call_privileges(struct vim_client *client) {

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from env.contract import Contract
-from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, NODES, RULES
+from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, NODES, RULES, USAGE
 
 Reply = tuple[int, dict[str, str], bytes]
 DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"
@@ -284,6 +284,8 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(404, "not_found", "there is no such cluster")
         if part == "nodes":
             return self.page(NODES, {}, hidden=1)
+        if part == "usage":
+            return self.json({"items": USAGE, "silent_vcenters": [VCENTER]})
         if part == "explain":
             return self.json({"cluster_id": ident, "cluster_name": cluster["name"], "principal_id": "local:1", "role": role,
                               "basis": "session", "note": None, "visible": True, "hidden": 0, "rules": RULES})

@@ -99,6 +99,15 @@ NODES = [node("prod-2-cp-0", "control_plane"), node("prod-2-w-0", "worker", plac
          node("prod-2-w-3", "worker", "unknown", match="mismatch")]
 
 
+def usage(node: dict[str, Any], cpu_used_mhz: int | None = 320, memory_used: int | None = 3 << 30) -> dict[str, Any]:
+    return {"node_id": node["id"], "cpu_count": 4, "cpu_mhz": None if cpu_used_mhz is None else 9600, "cpu_used_mhz": cpu_used_mhz,
+            "memory_bytes": 8 << 30, "memory_used_bytes": memory_used, "disk_bytes": 100 << 30, "disk_used_bytes": 37 << 30,
+            "datastores": ["HX-East-DS1"]}
+
+
+USAGE = [usage(NODES[0]), usage(NODES[1], 8100, 7 << 30), usage(NODES[2], None, None)]
+
+
 def rule(kind: str, object_type: str, matched: bool | None, object_name: str | None = None, principal: str | None = None) -> dict[str, Any]:
     return {"kind": kind, "object_type": object_type, "object_id": None, "object_name": object_name, "matched": matched,
             "reason": "in the words of programs", "principal_id": None, "principal_name": principal}

@@ -63,12 +63,15 @@ def test_nodes(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     watched = opened(mock, make_page)
     part(watched.page, "Nodes").click()
     table = watched.page.get_by_role("table", name="Nodes of prod-2")
-    for name, texts in (("prod-2-cp-0", ("Control plane", "Ready", "vm-prod-2-cp-0", "Powered on", "esx-1.example.com", "DC0 / HX-East")),
-                        ("prod-2-w-1", ("Worker", "Not ready", "Powered off")), ("prod-2-w-2", ("Does not respond",)),
+    for name, texts in (("prod-2-cp-0", ("Control plane", "Ready", "vm-prod-2-cp-0", "Powered on", "esx-1.example.com", "DC0 / HX-East",
+                                         "320 MHz of 9.6 GHz", "4 CPUs", "3 GiB of 8 GiB", "37 GiB of 100 GiB", "HX-East-DS1")),
+                        ("prod-2-w-0", ("8.1 GHz of 9.6 GHz",)),
+                        ("prod-2-w-1", ("Worker", "Not ready", "Powered off", "4 CPUs")), ("prod-2-w-2", ("Does not respond",)),
                         ("prod-2-w-3", ("Unknown", "Another virtual machine is in its place"))):
         for text in texts:
             expect(table.get_by_role("row").filter(has=watched.page.get_by_role("rowheader", name=name))).to_contain_text(text)
     expect(watched.page.get_by_text("1 node on vSphere clusters that you may not see.")).to_be_visible()
+    expect(watched.page.get_by_text("What some nodes use now is not known: vCenter does not tell it.")).to_be_visible()
     assert watched.axe() == []
     shots(watched.page, "detail-nodes")
     watched.page.reload()

@@ -68,6 +68,7 @@ UNIT_TESTS = \
     tests/unit/vim/test_vim_decode \
     tests/unit/vim/test_vim_extension \
     tests/unit/vim/test_vim_guest \
+    tests/unit/vim/test_vim_machine \
     tests/unit/vim/test_vim_permission \
     tests/unit/vim/test_vim_privilege \
     tests/unit/vim/test_vim_pure \

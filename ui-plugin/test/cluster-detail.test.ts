@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/api/client.js';
 import { ApiError } from '../src/api/error.js';
-import type { AuditEntry, Cluster, Explanation, Grant, Node } from '../src/api/types.js';
+import type { AuditEntry, Cluster, ClusterUsage, Explanation, Grant, Node } from '../src/api/types.js';
 import { ClusterDetailModel } from '../src/model/cluster-detail.js';
 
 const answer = (name: string | null): Answer<Cluster> => ({
@@ -13,6 +13,7 @@ const refusal = (code: string, status: number): ApiError =>
 
 const getCluster = vi.fn<(id: string, etag: string | null) => Promise<Answer<Cluster>>>();
 const listNodes = vi.fn<() => Promise<{ nodes: Node[]; hidden: number }>>();
+const getUsage = vi.fn<() => Promise<ClusterUsage>>();
 const explain = vi.fn<() => Promise<Explanation>>();
 const listClusterGrants = vi.fn<() => Promise<Grant[]>>();
 const listClusterEvents = vi.fn<() => Promise<AuditEntry[]>>();
@@ -23,12 +24,24 @@ beforeEach(() => {
   vi.resetAllMocks();
   getCluster.mockResolvedValue(answer('a'));
   listNodes.mockResolvedValue({ nodes: [], hidden: 2 });
+  getUsage.mockResolvedValue({ items: [], silent_vcenters: ['v'] });
   explain.mockResolvedValue({ rules: [] });
   listClusterGrants.mockResolvedValue([]);
-  model = new ClusterDetailModel({ getCluster, listNodes, explain, listClusterGrants, listClusterEvents }, 'id', 'summary', changed, () => new Date(0));
+  model = new ClusterDetailModel({ getCluster, listNodes, getUsage, explain, listClusterGrants, listClusterEvents }, 'id', 'summary', changed, () => new Date(0));
 });
 
 describe('the details', () => {
+  it('ask vCenter what the nodes use when a person looks, not at each change', async () => {
+    await model.open('nodes');
+    await vi.waitFor(() => expect(model.usage).toEqual({ items: [], silent_vcenters: ['v'] }));
+    await model.load(true);
+    expect(getUsage).toHaveBeenCalledTimes(1);
+    getUsage.mockRejectedValue(refusal('unreachable', 502));
+    await model.load();
+    await vi.waitFor(() => expect(model.usage).toBe('unknown'));
+    expect([getUsage.mock.calls.length, model.failure]).toEqual([2, null]);
+  });
+
   it('ask for what the open part shows, and for that alone', async () => {
     await model.load();
     expect([model.cluster?.name, listNodes.mock.calls.length, explain.mock.calls.length]).toEqual(['a', 0, 0]);

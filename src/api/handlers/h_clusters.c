@@ -10,13 +10,19 @@
 #include "clusters.h"
 #include "hx_query.h"
 #include "inventory.h"
+#include "link.h"
 #include "load.h"
 #include "limits.h"
 #include "member_json.h"
+#include "platform_links.h"
 #include "query.h"
 #include "reply.h"
 #include "rollup.h"
+#include "str.h"
 #include "views.h"
+#include "vim_machine.h"
+
+#define BYTES_PER_MIB (INT64_C(1) << 20)
 
 /* A cluster whose nodes are looked at, and which of its placements (bits) the caller may see. */
 struct node_filter {
@@ -124,6 +130,120 @@ int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct e
                                .extra = json_pack("{sI}", "hidden", (json_int_t)hidden)),
                      err);
 }
+
+/* -- what the machines of nodes have and use now ------------------------------------------------------------------------ */
+
+/* NULL: the node has no machine of its own now. */
+static const char *node_machine(const struct node *node) {
+    const struct node_observation *seen = node->seen;
+    return seen && seen->match != VM_MATCH_NONE && seen->match != VM_MATCH_MISMATCH ? seen->vm_moref : NULL;
+}
+
+/* Nodes whose machines are in one vCenter; all borrowed, but for the array. */
+struct node_usage {
+    const char *vcenter_id;
+    const struct node **nodes;
+    const char **morefs; /* of each */
+    size_t count;
+};
+
+/* -1: null, as vCenter does not tell. */
+static void usage_put(json_t *object, const char *name, int64_t value, int64_t unit) {
+    json_put(object, name, value < 0 || value > INT64_MAX / unit ? json_null() : json_integer((json_int_t)(value * unit)));
+}
+
+static json_t *usage_view(const struct node *node, const struct vim_machine *machine) {
+    json_t *object = json_object(), *datastores = json_array();
+    json_put_string(object, "node_id", node->id);
+    usage_put(object, "cpu_count", machine->cpu_count, 1);
+    usage_put(object, "cpu_mhz", machine->cpu_mhz, 1);
+    usage_put(object, "cpu_used_mhz", machine->cpu_used_mhz, 1);
+    usage_put(object, "memory_bytes", machine->memory_mib, BYTES_PER_MIB);
+    usage_put(object, "memory_used_bytes", machine->memory_used_mib, BYTES_PER_MIB);
+    usage_put(object, "disk_bytes", machine->disk_bytes, 1);
+    usage_put(object, "disk_used_bytes", machine->disk_used_bytes, 1);
+    for (size_t i = 0; i < machine->datastore_count; i++)
+        (void)json_array_append_new(datastores, json_string(machine->datastores[i]));
+    json_put(object, "datastores", datastores);
+    return object;
+}
+
+static int usage_ask(const struct api_call *call, const struct node_usage *of, struct vim_machine_list *out, struct err *err) {
+    struct link *link = NULL;
+    struct err why = {0};
+    const int64_t since_ms = clock_mono_ms();
+    int rc = platform_find(call->api->options.platform, of->vcenter_id, &link, err);
+    if (!rc && link_is_away(link))
+        rc = err_set(err, ERR_UNREACHABLE, "the vCenter is away");
+    else if (!rc)
+        rc = err_move(
+            err, link_note(link, since_ms, vim_list_machines(link_client(link), of->morefs, of->count, out, &why), &why), &why);
+    link_unref(link);
+    return rc;
+}
+
+/* A vCenter that does not answer is named; what other vCenters tell is shown all the same. */
+static void usage_add(const struct api_call *call, const struct node_usage *of, json_t *items, json_t *silent) {
+    struct vim_machine_list found = {0};
+    if (usage_ask(call, of, &found, NULL))
+        (void)json_array_append_new(silent, json_string(of->vcenter_id));
+    for (size_t i = 0; i < of->count; i++)
+        for (size_t k = 0; k < found.count; k++)
+            if (str_eq(of->morefs[i], found.items[k].moref))
+                (void)json_array_append_new(items, usage_view(of->nodes[i], &found.items[k]));
+    vim_machine_list_done(&found);
+}
+
+/* Those from `begin` on that may be seen and are in the same vCenter as that one. */
+static void usage_gather(const struct api_call *call, const struct node_filter *filter, size_t begin, struct node_usage *of) {
+    const struct cluster *c = filter->entry->record;
+    of->vcenter_id = c->nodes[begin].seen->vcenter_id;
+    of->count = 0;
+    for (size_t i = begin; i < c->nodes_count; i++) {
+        const char *moref = node_machine(&c->nodes[i]);
+        if (!moref || !str_eq(c->nodes[i].seen->vcenter_id, of->vcenter_id) || !node_is_visible(call, &c->nodes[i], filter))
+            continue;
+        of->nodes[of->count] = &c->nodes[i];
+        of->morefs[of->count++] = moref;
+    }
+}
+
+static bool usage_was_gathered(const struct cluster *c, size_t at) {
+    for (size_t i = 0; i < at; i++)
+        if (node_machine(&c->nodes[i]) && str_eq(c->nodes[i].seen->vcenter_id, c->nodes[at].seen->vcenter_id))
+            return true;
+    return false;
+}
+
+int h_clusters_usage(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct node_filter filter;
+    struct node_usage of = {0};
+    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &filter.entry,
+                                           &filter.mask, err);
+    if (rc)
+        return rc;
+    const struct cluster *c = filter.entry->record;
+    json_t *items = json_array(), *silent = json_array();
+    of.nodes = calloc(c->nodes_count + 1, sizeof(*of.nodes));
+    of.morefs = calloc(c->nodes_count + 1, sizeof(*of.morefs));
+    for (size_t i = 0; of.nodes && of.morefs && i < c->nodes_count; i++) {
+        if (!node_machine(&c->nodes[i]) || usage_was_gathered(c, i))
+            continue;
+        usage_gather(call, &filter, i, &of);
+        if (of.count)
+            usage_add(call, &of, items, silent);
+    }
+    rc = of.nodes && of.morefs ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    free(of.nodes);
+    free(of.morefs);
+    json_t *answer = json_pack("{so so}", "items", items, "silent_vcenters", silent);
+    if (!rc)
+        return reply_json(resp, 200, answer, err);
+    json_decref(answer);
+    return rc;
+}
+
+/* -- the nodes of several clusters ---------------------------------------------------------------------------------------- */
 
 /* A node of one of the Kubernetes clusters on an HX cluster. */
 struct hx_node {

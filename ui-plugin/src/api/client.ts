@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
 import type {
-  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, PasswordChange,
+  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, PasswordChange,
   Problem, StaleReason, Token, Vcenter, Whoami,
 } from './types.js';
 
@@ -168,6 +168,13 @@ export class ApiClient {
       cursor = body?.next_cursor ?? null;
     }
     return { nodes, hidden };
+  }
+
+  /** What the virtual machines of the nodes have and use now: as fast as vCenter tells. */
+  async getUsage(id: string, signal?: AbortSignal): Promise<ClusterUsage> {
+    const { body } = await this.call<ClusterUsage>({ method: 'GET', path: `clusters/${id}/usage`, signal });
+    if (!Array.isArray(body?.items) || !Array.isArray(body.silent_vcenters)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
   }
 
   /** By which rules the caller sees a cluster. */

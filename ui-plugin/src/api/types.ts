@@ -105,6 +105,25 @@ export interface Node {
   vsphere_cluster: VsphereCluster | null;
 }
 
+/** What the virtual machine of a node has and uses now; null is what vCenter does not tell. */
+export interface NodeUsage {
+  node_id: string;
+  cpu_count: number | null;
+  cpu_mhz: number | null;
+  cpu_used_mhz: number | null;
+  memory_bytes: number | null;
+  memory_used_bytes: number | null;
+  disk_bytes: number | null;
+  disk_used_bytes: number | null;
+  datastores: string[];
+}
+
+export interface ClusterUsage {
+  items: NodeUsage[];
+  /** vCenters that did not answer. */
+  silent_vcenters: string[];
+}
+
 export interface NodePage extends List<Node> {
   /** How many nodes the viewer may not see. */
   hidden: number;

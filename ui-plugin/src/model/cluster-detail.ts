@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { AuditEntry, Cluster, Explanation, Grant, Node, StaleReason } from '../api/types.js';
+import type { AuditEntry, Cluster, ClusterUsage, Explanation, Grant, Node, StaleReason } from '../api/types.js';
 import type { Part } from './address.js';
 
-type Api = Pick<ApiClient, 'getCluster' | 'listNodes' | 'explain' | 'listClusterGrants' | 'listClusterEvents'>;
+type Api = Pick<ApiClient, 'getCluster' | 'listNodes' | 'getUsage' | 'explain' | 'listClusterGrants' | 'listClusterEvents'>;
 
 export interface Access {
   explanation: Explanation;
@@ -25,6 +25,8 @@ const EVENTS = 50;
 export class ClusterDetailModel {
   cluster: Cluster | null = null;
   content: Partial<PartContent> = {};
+  /** What the nodes use; 'unknown': nobody tells; null: not asked yet. vCenter is asked when a person looks, not at each change. */
+  usage: ClusterUsage | 'unknown' | null = null;
   /** The cluster is not there, or not for this viewer. */
   isGone = false;
   loading = false;
@@ -34,6 +36,7 @@ export class ClusterDetailModel {
 
   private etag: string | null = null;
   private running: AbortController | null = null;
+  private asking: AbortController | null = null;
 
   constructor(
     private readonly api: Api, readonly id: string, public part: Part, private readonly changed: () => void, private readonly now: () => Date = () => new Date(),
@@ -52,6 +55,7 @@ export class ClusterDetailModel {
     this.running = running;
     this.loading = !quiet;
     if (!quiet) this.changed();
+    if (!quiet && this.part === 'nodes') void this.loadUsage();
     try {
       const [answer, content] = await Promise.all([this.api.getCluster(this.id, this.etag, running.signal), this.loadPart(running.signal)]);
       if (this.running !== running) return;
@@ -84,7 +88,9 @@ export class ClusterDetailModel {
   /** Gives up what is under way, for good. */
   stop(): void {
     this.running?.abort();
+    this.asking?.abort();
     this.running = null;
+    this.asking = null;
   }
 
   private async loadPart(signal: AbortSignal): Promise<Partial<PartContent>> {
@@ -94,6 +100,21 @@ export class ClusterDetailModel {
       case 'access': return { access: await this.loadAccess(signal) };
       case 'events': return { events: await this.api.listClusterEvents(this.id, EVENTS, signal) };
     }
+  }
+
+  private async loadUsage(): Promise<void> {
+    this.asking?.abort();
+    const asking = new AbortController();
+    this.asking = asking;
+    let usage: ClusterUsage | 'unknown' = 'unknown';
+    try {
+      usage = await this.api.getUsage(this.id, asking.signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) && !isAborted(error)) throw error;
+    }
+    if (this.asking !== asking) return;
+    this.usage = usage;
+    this.changed();
   }
 
   private async loadAccess(signal: AbortSignal): Promise<Access> {

@@ -188,3 +188,18 @@ export function hostOf(cluster: Pick<Cluster, 'api_endpoint'>): string | null {
   const href = safeHttpsUrl(cluster.api_endpoint);
   return href === null ? null : new URL(href).host;
 }
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+export function formatBytes(bytes: number): string {
+  const step = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return `${threeDigits(bytes / 1024 ** step)} ${UNITS[step]}`;
+}
+
+export function formatMhz(mhz: number): string {
+  return mhz < 1000 ? `${threeDigits(mhz)} MHz` : `${threeDigits(mhz / 1000)} GHz`;
+}
+
+function threeDigits(value: number): string {
+  return new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 }).format(value);
+}

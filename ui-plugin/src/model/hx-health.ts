@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { HxCluster, HxConnection, HxFacts } from '../api/types.js';
 import { locale, strings } from '../strings/index.js';
-import type { Tone } from './format.js';
+import { formatBytes, type Tone } from './format.js';
 
 export interface HealthText {
   tone: Tone;
@@ -45,13 +45,5 @@ export function describeCapacity({ used_bytes, capacity_bytes, space }: HxFacts)
   const used = Math.min(1, used_bytes / capacity_bytes);
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(used);
   const tone = space === null || space === 'NORMAL' ? 'busy' : 'warning';
-  return { used, percent, words: strings.overview.capacity(size(used_bytes), size(capacity_bytes)), tone };
-}
-
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-
-function size(bytes: number): string {
-  const step = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  const value = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 }).format(bytes / 1024 ** step);
-  return `${value} ${UNITS[step]}`;
+  return { used, percent, words: strings.overview.capacity(formatBytes(used_bytes), formatBytes(capacity_bytes)), tone };
 }

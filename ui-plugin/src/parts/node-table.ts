@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
-import type { Node, NodeState } from '../api/types.js';
-import { vsphereName, type Tone } from '../model/format.js';
+import type { ClusterUsage, Node, NodeState } from '../api/types.js';
+import { formatBytes, formatMhz, vsphereName, type Tone } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { tableStyles } from '../styles/table.js';
@@ -14,7 +14,7 @@ import { toneIcon } from './icons.js';
 const TONE: Record<NodeState, Tone> = { ready: 'good', not_ready: 'bad', unknown: 'neutral' };
 
 type NodeColumn = keyof typeof strings.detail.node;
-const COLUMNS: readonly NodeColumn[] = ['name', 'role', 'state', 'version', 'vm', 'host', 'cluster'];
+const COLUMNS: readonly NodeColumn[] = ['name', 'role', 'state', 'version', 'vm', 'host', 'cluster', 'cpu', 'memory', 'disk'];
 
 @customElement('kaas-node-table')
 export class NodeTable extends LitElement {
@@ -27,9 +27,12 @@ export class NodeTable extends LitElement {
   @property() clusterName = '';
   @property({ attribute: false }) nodes: readonly Node[] = [];
   @property({ type: Number }) hiddenNodes = 0;
+  /** 'unknown': nobody tells; null: not known yet. */
+  @property({ attribute: false }) usage: ClusterUsage | 'unknown' | null = null;
 
   override render() {
-    const more = this.hiddenNodes > 0 ? html`<p class="soft more">${strings.detail.hiddenNodes(this.hiddenNodes)}</p>` : nothing;
+    const more = [this.hiddenNodes > 0 ? html`<p class="soft more">${strings.detail.hiddenNodes(this.hiddenNodes)}</p>` : nothing,
+      this.isSilent && this.nodes.length > 0 ? html`<p class="soft more" role="status">${strings.detail.usageUnknown}</p>` : nothing];
     if (this.nodes.length === 0) return html`<div class="card">${this.hiddenNodes > 0 ? more : html`<kaas-empty heading=${strings.detail.noNodes}></kaas-empty>`}</div>`;
     return html`<div class="card"><table role="table">
       <caption class="sr-only">${strings.detail.nodesLabel(this.clusterName)}</caption>
@@ -47,7 +50,21 @@ export class NodeTable extends LitElement {
       ${this.cell('vm', two(node.vm?.name ?? node.vm_name, vmWord(node)))}
       ${this.cell('host', two(node.host?.name ?? node.host?.moref ?? null, node.host ? strings.detail.connection[node.host.connection] : ''))}
       ${this.cell('cluster', two(node.vsphere_cluster && vsphereName(node.vsphere_cluster), ''))}
+      ${this.usageCells(node)}
     </tr>`;
+  }
+
+  private get isSilent(): boolean {
+    return this.usage === 'unknown' || (this.usage !== null && this.usage.silent_vcenters.length > 0);
+  }
+
+  private usageCells(node: Node) {
+    const usage = this.usage === 'unknown' ? undefined : this.usage?.items.find((item) => item.node_id === node.id);
+    return [
+      this.cell('cpu', two(usage ? usedOf(usage.cpu_used_mhz, usage.cpu_mhz, formatMhz) : null, usage?.cpu_count ? strings.detail.cpus(usage.cpu_count) : '')),
+      this.cell('memory', two(usage ? usedOf(usage.memory_used_bytes, usage.memory_bytes, formatBytes) : null, '')),
+      this.cell('disk', two(usage ? usedOf(usage.disk_used_bytes, usage.disk_bytes, formatBytes) : null, usage?.datastores.join(', ') ?? '')),
+    ];
   }
 
   private cell(column: NodeColumn, content: TemplateResult) {
@@ -59,6 +76,11 @@ function vmWord({ vm }: Node): string {
   if (!vm) return '';
   if (vm.match === 'none') return strings.detail.vmGone;
   return vm.match === 'mismatch' ? strings.detail.vmOther : strings.detail.power[vm.power];
+}
+
+function usedOf(used: number | null, all: number | null, format: (value: number) => string): string | null {
+  if (used === null) return all === null ? null : format(all);
+  return all === null ? strings.detail.used(format(used)) : strings.detail.usedOf(format(used), format(all));
 }
 
 function two(first: string | null, second: string): TemplateResult {

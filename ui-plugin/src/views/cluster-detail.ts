@@ -133,10 +133,10 @@ export class ClusterDetail extends LitElement {
   }
 
   private renderPart(cluster: Cluster) {
-    const { nodes, access, events } = this.model.content;
+    const { content: { nodes, access, events }, usage } = this.model;
     switch (this.shownPart) {
       case 'summary': return this.renderSummary(cluster);
-      case 'nodes': return nodes ? html`<kaas-node-table .clusterName=${cluster.name} .nodes=${nodes.nodes} .hiddenNodes=${nodes.hidden}></kaas-node-table>` : nothing;
+      case 'nodes': return nodes ? html`<kaas-node-table .clusterName=${cluster.name} .nodes=${nodes.nodes} .hiddenNodes=${nodes.hidden} .usage=${usage}></kaas-node-table>` : nothing;
       case 'access': return access ? html`<kaas-cluster-access .access=${access}></kaas-cluster-access>` : nothing;
       case 'events': return events ? html`<kaas-cluster-events .events=${events}></kaas-cluster-events>` : nothing;
     }

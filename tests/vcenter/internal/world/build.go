@@ -194,8 +194,15 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 		return none, err
 	}
 	made, err := b.rename(info.Result.(ref), spec.Moref)
-	if err != nil || spec.PowerOff {
+	if err != nil {
 		return made, err
+	}
+	machine := b.Model.Map().Get(made).(*simulator.VirtualMachine)
+	machine.Config.DatastoreUrl = []types.VirtualMachineConfigInfoDatastoreUrlPair{
+		{Name: at.dc.datastore, Url: "ds:///vmfs/volumes/" + at.dc.datastore + "/"},
+	}
+	if spec.PowerOff {
+		return made, nil
 	}
 	vm := object.NewVirtualMachine(b.client, made)
 	if task, err = vm.PowerOn(ctx); err != nil {
@@ -203,6 +210,9 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 	}
 	err = task.Wait(ctx)
 	b.report(made, spec.GuestNet)
+	machine.Summary.Runtime.MaxCpuUsage = 4800 // two cores of 2.4 GHz
+	machine.Summary.QuickStats.OverallCpuUsage = 300
+	machine.Summary.QuickStats.GuestMemoryUsage = 1024
 	return made, err
 }
 

@@ -1,0 +1,75 @@
+"""What the virtual machines of nodes have and use now: asked of vCenter when somebody looks."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from env.full import World, add_vcenter, register
+from env.watching import add_cluster, nodes, until, until_watching
+
+CP, WORKER, WEST = (f"50010000-0000-4000-8000-000000000{number}" for number in (101, 102, 171))
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[World]:
+    with World("u") as world:
+        add_vcenter(world.kaasd, world.vcenter)
+        register(world.kaasd, world.vcenter)
+        until_watching(world)
+        yield world
+
+
+@pytest.fixture(scope="module")
+def cluster(place: World) -> str:
+    known = add_cluster(place, "measured", [
+        {"name": "cp-0", "role": "control_plane", "vm_instance_uuid": CP}, {"name": "w-0", "role": "worker", "vm_instance_uuid": WORKER},
+        {"name": "w-1", "role": "worker", "vm_instance_uuid": WEST}, {"name": "w-2", "role": "worker", "vm_name": "nowhere"}])
+    until(lambda: sum(node["vm"] is not None for node in nodes(place, known).values()) >= 3, "the machines of the nodes")
+    return known
+
+
+def usage(place: World, cluster: str, user: str | None = None) -> dict[str, dict[str, Any]]:
+    """name of the node -> what it uses; nobody may be silent."""
+    api = place.sign_in(user) if user else place.admin
+    answer = api.get(f"/v2/clusters/{cluster}/usage")
+    assert answer["silent_vcenters"] == []
+    names = {node["id"]: name for name, node in nodes(place, cluster).items()}
+    return {names[item["node_id"]]: item for item in answer["items"]}
+
+
+def test_what_vcenter_tells_is_shown(place: World, cluster: str) -> None:
+    told = usage(place, cluster)
+    assert sorted(told) == ["cp-0", "w-0", "w-1"]
+    cp = told["cp-0"]
+    assert (cp["cpu_count"], cp["cpu_mhz"], cp["cpu_used_mhz"]) == (2, 4800, 300)
+    assert (cp["memory_bytes"], cp["memory_used_bytes"], cp["datastores"]) == (4 * GIB, GIB, ["DC0-DS"])
+    assert 0 <= cp["disk_used_bytes"] <= cp["disk_bytes"]
+
+
+def test_machines_on_vsphere_clusters_that_one_may_not_see_are_left_out(place: World, cluster: str) -> None:
+    assert sorted(usage(place, cluster, "viewer-east")) == ["cp-0", "w-0"]
+    assert place.sign_in("no-rights").call("GET", f"/v2/clusters/{cluster}/usage").status_code == 404
+
+
+def test_one_that_goes_while_it_is_asked_spoils_nothing(place: World, cluster: str) -> None:
+    uuids = [f"50010000-0000-4000-8000-0000000009f{i}" for i in range(2)]
+    made = [place.vcenter.control.create_machines("domain-c7", f"leaving-{i}", instance_uuid=uuid)[0] for i, uuid in enumerate(uuids)]
+    known = add_cluster(place, "leaving", [{"name": f"n-{i}", "role": "worker", "vm_instance_uuid": uuid} for i, uuid in enumerate(uuids)])
+    until(lambda: all(node["vm"] for node in nodes(place, known).values()), "the new machines")
+    held = place.vcenter.control.hold("WaitForUpdatesEx", executed=False)
+    place.vcenter.control.create_machines("domain-c7", "news")  # ends the call that waits; the next one is held
+    place.vcenter.control.await_held(held)
+    place.vcenter.control.remove(made[0])
+    assert list(usage(place, known)) == ["n-1"]
+    place.vcenter.control.release(held)
+    place.vcenter.control.clear_faults()
+
+
+def test_a_vcenter_that_does_not_answer_is_named(place: World, cluster: str) -> None:
+    place.vcenter.control.fault("RetrievePropertiesEx", "fault", fault="RuntimeFault", count=1)
+    answer = place.admin.get(f"/v2/clusters/{cluster}/usage")
+    place.vcenter.control.clear_faults()
+    assert answer == {"items": [], "silent_vcenters": [place.vcenter.instance_uuid]}
