@@ -8,13 +8,16 @@ import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { tableStyles } from '../styles/table.js';
 import { toneStyles } from '../styles/tone.js';
+import { share } from './bar.js';
 import './empty.js';
 import { toneIcon } from './icons.js';
 
 const TONE: Record<NodeState, Tone> = { ready: 'good', not_ready: 'bad', unknown: 'neutral' };
 
 type NodeColumn = keyof typeof strings.detail.node;
-const COLUMNS: readonly NodeColumn[] = ['name', 'role', 'state', 'version', 'vm', 'host', 'cluster', 'cpu', 'memory', 'disk'];
+const COLUMNS: readonly NodeColumn[] = ['name', 'state', 'vm', 'host', 'cpu', 'memory', 'disk'];
+/** From here on it is worth a look. */
+const FULL = 0.9;
 
 @customElement('kaas-node-table')
 export class NodeTable extends LitElement {
@@ -22,6 +25,9 @@ export class NodeTable extends LitElement {
     .badge { display: inline-flex; align-items: center; gap: var(--space-2); font-weight: 600; white-space: nowrap; }
     .more { padding: var(--space-3) var(--space-4); }
     bdi { overflow-wrap: anywhere; }
+    .share { display: block; margin-bottom: 2px; }
+    .amount { white-space: nowrap; font-size: var(--type-small); font-variant-numeric: tabular-nums; }
+    tbody .name { width: 18%; }
   `];
 
   @property() clusterName = '';
@@ -42,14 +48,12 @@ export class NodeTable extends LitElement {
   }
 
   private row(node: Node) {
+    const under = [strings.detail.nodeRole[node.role], node.address].filter((text) => text !== null);
     return html`<tr role="row">
-      <th scope="row" role="rowheader" class="name"><bdi>${node.name}</bdi>${node.address ? html`<bdi class="soft sub">${node.address}</bdi>` : nothing}</th>
-      ${this.cell('role', html`${strings.detail.nodeRole[node.role]}`)}
-      ${this.cell('state', html`<span class="badge ${TONE[node.state]}">${toneIcon[TONE[node.state]]}${strings.detail.nodeState[node.state]}</span>`)}
-      ${this.cell('version', html`${node.kubernetes_version ?? strings.table.none}`)}
+      <th scope="row" role="rowheader" class="name"><bdi>${node.name}</bdi><span class="soft sub">${under.join(' · ')}</span></th>
+      ${this.cell('state', html`<span class="badge ${TONE[node.state]}">${toneIcon[TONE[node.state]]}${strings.detail.nodeState[node.state]}</span>${sub(node.kubernetes_version)}`)}
       ${this.cell('vm', two(node.vm?.name ?? node.vm_name, vmWord(node)))}
-      ${this.cell('host', two(node.host?.name ?? node.host?.moref ?? null, node.host ? strings.detail.connection[node.host.connection] : ''))}
-      ${this.cell('cluster', two(node.vsphere_cluster && vsphereName(node.vsphere_cluster), ''))}
+      ${this.cell('host', html`${two(node.host?.name ?? node.host?.moref ?? null, node.host ? strings.detail.connection[node.host.connection] : '')}${sub(node.vsphere_cluster && vsphereName(node.vsphere_cluster))}`)}
       ${this.usageCells(node)}
     </tr>`;
   }
@@ -61,9 +65,9 @@ export class NodeTable extends LitElement {
   private usageCells(node: Node) {
     const usage = this.usage === 'unknown' ? undefined : this.usage?.items.find((item) => item.node_id === node.id);
     return [
-      this.cell('cpu', two(usage ? usedOf(usage.cpu_used_mhz, usage.cpu_mhz, formatMhz) : null, usage?.cpu_count ? strings.detail.cpus(usage.cpu_count) : '')),
-      this.cell('memory', two(usage ? usedOf(usage.memory_used_bytes, usage.memory_bytes, formatBytes) : null, '')),
-      this.cell('disk', two(usage ? usedOf(usage.disk_used_bytes, usage.disk_bytes, formatBytes) : null, usage?.datastores.join(', ') ?? '')),
+      this.cell('cpu', measure(usage?.cpu_used_mhz, usage?.cpu_mhz, formatMhz, usage?.cpu_count ? strings.detail.cpus(usage.cpu_count) : null)),
+      this.cell('memory', measure(usage?.memory_used_bytes, usage?.memory_bytes, formatBytes, null)),
+      this.cell('disk', measure(usage?.disk_used_bytes, usage?.disk_bytes, formatBytes, usage?.datastores.join(', ') ?? null)),
     ];
   }
 
@@ -78,13 +82,23 @@ function vmWord({ vm }: Node): string {
   return vm.match === 'mismatch' ? strings.detail.vmOther : strings.detail.power[vm.power];
 }
 
-function usedOf(used: number | null, all: number | null, format: (value: number) => string): string | null {
-  if (used === null) return all === null ? null : format(all);
-  return all === null ? strings.detail.used(format(used)) : strings.detail.usedOf(format(used), format(all));
+/** How much of what there is, as a bar and in words; either may not be known. */
+function measure(used: number | null | undefined, all: number | null | undefined, format: (value: number) => string, more: string | null): TemplateResult {
+  const bar = used != null && all ? html`<span class=${used / all >= FULL ? 'warning' : 'busy'}>${share(used, all)}</span>` : nothing;
+  return html`${bar}<span class="amount">${amount(used, all, format)}</span>${sub(more)}`;
+}
+
+function amount(used: number | null | undefined, all: number | null | undefined, format: (value: number) => string): string {
+  if (used == null) return all == null ? strings.table.none : format(all);
+  return all == null ? strings.detail.used(format(used)) : strings.detail.usedOf(format(used), format(all));
 }
 
 function two(first: string | null, second: string): TemplateResult {
-  return html`<bdi>${first ?? strings.table.none}</bdi>${second ? html`<span class="soft sub">${second}</span>` : nothing}`;
+  return html`<bdi>${first ?? strings.table.none}</bdi>${sub(second)}`;
+}
+
+function sub(text: string | null) {
+  return text ? html`<bdi class="soft sub">${text}</bdi>` : nothing;
 }
 
 declare global {

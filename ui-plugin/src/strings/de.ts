@@ -293,12 +293,9 @@ export const catalogue: Catalogue = {
     hiddenNodes: (n) => `${plural(n, 'Knoten', 'Knoten')} auf vSphere-Clustern, die Sie nicht sehen dürfen.`,
     node: {
       name: 'Knoten',
-      role: 'Aufgabe',
       state: 'Zustand',
-      version: 'Version',
       vm: 'Virtuelle Maschine',
-      host: 'Host',
-      cluster: 'vSphere-Cluster',
+      host: 'Host, vSphere-Cluster',
       cpu: 'CPU',
       memory: 'Speicher',
       disk: 'Platten',

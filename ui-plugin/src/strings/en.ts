@@ -299,12 +299,9 @@ export const catalogue = {
     hiddenNodes: (n: number) => `${plural(n, 'node', 'nodes')} on vSphere clusters that you may not see.`,
     node: {
       name: 'Node',
-      role: 'Role',
       state: 'State',
-      version: 'Version',
       vm: 'Virtual machine',
-      host: 'Host',
-      cluster: 'vSphere cluster',
+      host: 'Host, vSphere cluster',
       cpu: 'CPU',
       memory: 'Memory',
       disk: 'Disk',
