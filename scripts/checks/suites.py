@@ -6,6 +6,7 @@ processes in the build that users get. Full: the same tests in the other builds,
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -221,7 +222,9 @@ def page() -> Count:
 
 def browser() -> Count:
     """The page in Chromium against a stand-in that is held to the contract; the contract itself."""
-    return pytest("browser", "ui", "-n", JOBS, "--dist", "worksteal")
+    pictures = BUILD / "pictures"
+    shutil.rmtree(pictures, ignore_errors=True)
+    return pytest("browser", "ui", "-n", JOBS, "--dist", "worksteal", env={"KAAS_SHOTS": str(pictures)})
 
 
 def contract() -> Count:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sheet
 from mock_kaasd import DIST, MockKaasd
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from watched import WatchedPage
@@ -22,6 +23,13 @@ expect.set_options(timeout=LIMIT_MS)
 def pytest_configure() -> None:
     if not (DIST / "index.html").is_file():
         raise pytest.UsageError("the page is not built: run npm ci and npm run build in ui-plugin, or scripts/setup")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """All pictures on one page, when the last worker is done."""
+    folder = Path(os.environ.get("KAAS_SHOTS", ""))
+    if os.environ.get("KAAS_SHOTS") and folder.is_dir() and not hasattr(session.config, "workerinput"):
+        (folder / "index.html").write_text(sheet.of(folder))
 
 
 @pytest.fixture(scope="session")
