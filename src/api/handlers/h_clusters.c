@@ -149,7 +149,8 @@ struct node_usage {
 
 /* -1: null, as vCenter does not tell. */
 static void usage_put(json_t *object, const char *name, int64_t value, int64_t unit) {
-    json_put(object, name, value < 0 || value > INT64_MAX / unit ? json_null() : json_integer((json_int_t)(value * unit)));
+    json_put(object, name,
+             value < 0 || value > INT64_MAX / unit ? json_null() : json_integer((json_int_t)value * (json_int_t)unit));
 }
 
 static json_t *usage_view(const struct node *node, const struct vim_machine *machine) {
