@@ -9,7 +9,7 @@
 #include "vim_property.h"
 
 #define MACHINES_AT_ONCE 100U
-#define GONE_MAX 8 /* machines of one batch that go while they are asked */
+#define LEFT_OUT_MAX 8 /* machines of one batch for which the call is repeated */
 #define DATASTORE_NAME_BYTES_MAX 255U
 
 static void vim_machine_done(struct vim_machine *machine) {
@@ -32,7 +32,7 @@ void vim_machine_list_done(struct vim_machine_list *list) {
 struct vim_machine_reading {
     const char *const *morefs;
     size_t count;
-    bool *is_gone;                 /* of each */
+    bool *is_left_out;             /* of each: it is gone, or may not be read */
     struct vim_machine_list found; /* room for all */
 };
 
@@ -55,7 +55,7 @@ static struct vim25__PropertyFilterSpec *vim_machine_make_filter(struct vim_cont
     spec->objectSet = objects;
     spec->__sizeobjectSet = 0;
     for (size_t i = begin; i < end; i++)
-        if (!of->is_gone[i])
+        if (!of->is_left_out[i])
             objects[spec->__sizeobjectSet++].obj = vim_in_ref(ctx, "VirtualMachine", of->morefs[i]);
     return spec;
 }
@@ -125,7 +125,7 @@ static bool vim_machine_was_asked(const struct vim_machine_reading *reading, con
 static int vim_machine_take(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err) {
     struct vim_machine_reading *reading = arg;
     const char *moref = object->obj ? object->obj->__item : NULL;
-    if (!moref || !vim_machine_was_asked(reading, moref))
+    if (!moref || vim_object_is_denied(object) || !vim_machine_was_asked(reading, moref))
         return 0;
     struct vim_machine *to = &reading->found.items[reading->found.count++];
     *to = (struct vim_machine){.moref = str_dup(moref)};
@@ -147,16 +147,17 @@ static int vim_machine_take(struct vim_context *ctx, const struct vim25__ObjectC
 
 /* -- calls ------------------------------------------------------------------------------------------------------------------- */
 
-/* The one that the fault names; false: it names none of ours. */
+/* The one that is gone, or may not be read, as the fault says; false: it says something else, or of none of ours. */
 static bool vim_machine_leave_out(struct vim_machine_reading *reading, const struct vim_fault *fault) {
+    const bool is_about_one = fault->kind == VIM_FAULT_OBJECT_GONE || fault->kind == VIM_FAULT_NO_PERMISSION;
     bool is_any = false;
-    for (size_t i = 0; fault->kind == VIM_FAULT_OBJECT_GONE && i < reading->count; i++)
-        if (!reading->is_gone[i] && str_eq(reading->morefs[i], fault->object))
-            reading->is_gone[i] = is_any = true;
+    for (size_t i = 0; is_about_one && i < reading->count; i++)
+        if (!reading->is_left_out[i] && str_eq(reading->morefs[i], fault->object))
+            reading->is_left_out[i] = is_any = true;
     return is_any;
 }
 
-/* One that is gone fails the call: then it is repeated without. */
+/* One that is gone fails the call, and so may one that we may not read: then it is repeated without. */
 static int vim_machine_read_batch(struct vim_context *ctx, struct vim_machine_reading *reading, size_t begin, size_t end,
                                   struct err *err) {
     for (int attempt = 0;; attempt++) {
@@ -166,7 +167,7 @@ static int vim_machine_read_batch(struct vim_context *ctx, struct vim_machine_re
         if (spec && !spec->__sizeobjectSet)
             return 0;
         int rc = vim_retrieve(ctx, spec, vim_machine_take, reading, &why);
-        if (!rc || attempt == GONE_MAX || !vim_machine_leave_out(reading, &ctx->fault))
+        if (!rc || attempt == LEFT_OUT_MAX || !vim_machine_leave_out(reading, &ctx->fault))
             return err_move(err, rc, &why);
     }
 }
@@ -175,7 +176,7 @@ static void vim_machine_forget(struct vim_machine_reading *reading) {
     for (size_t i = 0; i < reading->found.count; i++)
         vim_machine_done(&reading->found.items[i]);
     reading->found.count = 0;
-    memset(reading->is_gone, 0, reading->count * sizeof(*reading->is_gone));
+    memset(reading->is_left_out, 0, reading->count * sizeof(*reading->is_left_out));
 }
 
 /* It may run again when the session was lost on the way. */
@@ -192,11 +193,11 @@ static int vim_machine_run(struct vim_context *ctx, void *arg, struct err *err) 
 int vim_list_machines(struct vim_client *client, const char *const *morefs, size_t count, struct vim_machine_list *out,
                       struct err *err) {
     struct vim_machine_reading reading = {.morefs = morefs, .count = count};
-    reading.is_gone = calloc(count + 1, sizeof(*reading.is_gone));
+    reading.is_left_out = calloc(count + 1, sizeof(*reading.is_left_out));
     reading.found.items = calloc(count + 1, sizeof(*reading.found.items));
-    int rc = reading.is_gone && reading.found.items ? vim_client_run_as_us(client, vim_machine_run, &reading, err)
-                                                    : err_set(err, ERR_NOMEM, "out of memory");
-    free(reading.is_gone);
+    int rc = reading.is_left_out && reading.found.items ? vim_client_run_as_us(client, vim_machine_run, &reading, err)
+                                                        : err_set(err, ERR_NOMEM, "out of memory");
+    free(reading.is_left_out);
     if (rc)
         vim_machine_list_done(&reading.found);
     else

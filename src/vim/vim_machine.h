@@ -13,7 +13,7 @@ struct vim_client;
 
 #define VIM_MACHINE_DATASTORES_MAX 16
 
-/* -1: vCenter does not tell, or we may not read it. */
+/* -1: vCenter does not tell, or we may not read this of it. */
 struct vim_machine {
     char *moref;
     int64_t cpu_count, cpu_mhz, cpu_used_mhz; /* cpu_mhz: as much as it may use on its host; not told while it is off */
@@ -28,7 +28,8 @@ struct vim_machine_list {
 };
 void vim_machine_list_done(struct vim_machine_list *list); /* NULL is allowed */
 
-/* Reads machines by their managed object ids; those that are gone are left out, names of datastores beyond VIM_MACHINE_DATASTORES_MAX likewise. *out
- * (uninitialised) is set on success only. */
+/* Reads machines by their managed object ids. Left out are those that are gone, those of which we may read nothing, and names of datastores beyond
+ * VIM_MACHINE_DATASTORES_MAX. Where vCenter refuses a whole question for the sake of one machine, it is asked again without that one, a few times:
+ * ERR_NOT_FOUND, ERR_UPSTREAM_DENIED after that. *out (uninitialised) is set on success only. */
 int vim_list_machines(struct vim_client *client, const char *const *morefs, size_t count, struct vim_machine_list *out,
                       struct err *err);

@@ -75,6 +75,16 @@ int vim_property_get(struct vim_context *ctx, const struct vim25__ObjectContent 
     return ret;
 }
 
+bool vim_object_is_denied(const struct vim25__ObjectContent *object) {
+    bool is_denied = !object->__sizepropSet && object->__sizemissingSet > 0;
+    for (int i = 0; is_denied && i < object->__sizemissingSet; i++) {
+        struct vim_fault fault;
+        read_missing(object, object->missingSet[i].path, &fault);
+        is_denied = fault.kind == VIM_FAULT_NO_PERMISSION;
+    }
+    return is_denied;
+}
+
 /* -- pages --------------------------------------------------------------------------------------------------------- */
 
 struct vim25__PropertyFilterSpec *vim_in_filter(struct vim_context *ctx, const char *type, const char *id, size_t prop_count) {

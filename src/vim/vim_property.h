@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "vim_context.h"
@@ -24,6 +25,9 @@ struct vim_property {
  * NotAuthenticated is always an error and sets ctx->fault. */
 int vim_property_get(struct vim_context *ctx, const struct vim25__ObjectContent *object, const struct vim_property *property,
                      const void **out, struct err *err);
+
+/* May nothing that was asked of the object be read, for lack of a privilege? A lost session is no such lack. */
+bool vim_object_is_denied(const struct vim25__ObjectContent *object);
 
 /* Called for each object of each page; a negative return ends the reading with it. */
 typedef int vim_object_fn(struct vim_context *ctx, const struct vim25__ObjectContent *object, void *arg, struct err *err);

@@ -107,11 +107,15 @@ static int on_object(void *arg, const struct vim_watch_object *told, struct err 
     return 0;
 }
 
+/* Each of them is given the answer. */
 static void call_clusters(struct vim_client *client) {
+    const struct tested given = tested;
     size_t bytes = 0;
     const struct vim_watch_events events = {.arg = &bytes, .restarted = on_restarted, .object = on_object};
     (void)vim_read_clusters(client, &events, NULL);
+    tested = given;
     call_guests(client);
+    tested = given;
     call_machines(client);
 }
 

@@ -169,16 +169,14 @@ static json_t *usage_view(const struct node *node, const struct vim_machine *mac
     return object;
 }
 
+/* The link is told nothing of the outcome: what somebody looks at must not change what health says of the vCenter, and the link finds out by itself. */
 static int usage_ask(const struct api_call *call, const struct node_usage *of, struct vim_machine_list *out, struct err *err) {
     struct link *link = NULL;
-    struct err why = {0};
-    const int64_t since_ms = clock_mono_ms();
     int rc = platform_find(call->api->options.platform, of->vcenter_id, &link, err);
     if (!rc && link_is_away(link))
         rc = err_set(err, ERR_UNREACHABLE, "the vCenter is away");
     else if (!rc)
-        rc = err_move(
-            err, link_note(link, since_ms, vim_list_machines(link_client(link), of->morefs, of->count, out, &why), &why), &why);
+        rc = vim_list_machines(link_client(link), of->morefs, of->count, out, err);
     link_unref(link);
     return rc;
 }

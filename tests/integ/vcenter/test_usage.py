@@ -68,6 +68,34 @@ def test_one_that_goes_while_it_is_asked_spoils_nothing(place: World, cluster: s
     place.vcenter.control.clear_faults()
 
 
+def refuse(place: World, moref: str) -> None:
+    """The next question is refused as a whole, for the sake of one object."""
+    detail = ("<NoPermissionFault xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xmlns='urn:vim25' xsi:type='NoPermission'>"
+              f"<object type='ManagedEntity'>{moref}</object><privilegeId>System.Read</privilegeId></NoPermissionFault>")
+    body = ("<e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/'><e:Body><e:Fault><faultcode>ServerFaultCode</faultcode>"
+            f"<faultstring>denied</faultstring><detail>{detail}</detail></e:Fault></e:Body></e:Envelope>")
+    place.vcenter.control.fault("RetrievePropertiesEx", "body", count=1, status=500, content_type="text/xml", body=body)
+
+
+def test_one_that_may_not_be_read_is_left_out(place: World, cluster: str) -> None:
+    refuse(place, nodes(place, cluster)["w-0"]["vm"]["moref"])
+    assert sorted(usage(place, cluster)) == ["cp-0", "w-1"]
+    assert sorted(usage(place, cluster)) == ["cp-0", "w-0", "w-1"]
+
+
+def links(place: World) -> list[dict[str, Any]]:
+    """What health says of the links to vCenters, and since when."""
+    return [check for check in place.admin.get("/v2/health")["checks"] if check["name"].startswith("vcenter:")]
+
+
+def test_what_a_look_meets_says_nothing_of_the_vcenter(place: World, cluster: str) -> None:
+    before = links(place)
+    refuse(place, "group-d1")
+    answer = place.admin.get(f"/v2/clusters/{cluster}/usage")
+    assert answer == {"items": [], "silent_vcenters": [place.vcenter.instance_uuid]}
+    assert [check["status"] for check in before] == ["ok"] and links(place) == before
+
+
 def test_a_vcenter_that_does_not_answer_is_named(place: World, cluster: str) -> None:
     place.vcenter.control.fault("RetrievePropertiesEx", "fault", fault="RuntimeFault", count=1)
     answer = place.admin.get(f"/v2/clusters/{cluster}/usage")

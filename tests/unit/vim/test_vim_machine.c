@@ -1,6 +1,10 @@
 /* What virtual machines have and use, as vCenter tells it. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "str.h"
 #include "strbuf.h"
 
 #include "vim.h"
@@ -97,6 +101,77 @@ static void one_that_is_not_ours_ends_it(void **state) {
     assert_int_equal(vim_list_machines(w->client, two, 2, &found, NULL), ERR_NOT_FOUND);
 }
 
+#define DENIED "<fault><fault xsi:type=\"NoPermission\"><privilegeId>System.Read</privilegeId></fault></fault>"
+#define MISSING(path, why) "<missingSet><path>" path "</path>" why "</missingSet>"
+
+static void those_that_may_not_be_read_are_left_out(void **state) {
+    struct fake_world *w = *state;
+    struct vim_machine_list found;
+    assert_int_equal(
+        ask(w,
+            "<returnval>" MACHINE("vm-1", MISSING("summary.config.numCpu", DENIED) MISSING("config.datastoreUrl", DENIED))
+                MACHINE("vm-2", INT("summary.config.numCpu", "4") MISSING("config.datastoreUrl", DENIED)) "</returnval>",
+            &found),
+        0);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.items[0].moref, "vm-2");
+    assert_int_equal(found.items[0].cpu_count, 4);
+    vim_machine_list_done(&found);
+}
+
+static void what_is_missing_for_another_reason_is_not_told(void **state) {
+    struct fake_world *w = *state;
+    struct vim_machine_list found;
+    assert_int_equal(
+        ask(w,
+            "<returnval>" MACHINE("vm-1", MISSING("summary.config.numCpu", "<fault><fault xsi:type=\"SystemError\"><reason>r"
+                                                                           "</reason></fault></fault>")) "</returnval>",
+            &found),
+        0);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.items[0].cpu_count, -1);
+    vim_machine_list_done(&found);
+}
+
+static void refuse(struct fake_world *w, const char *moref) {
+    char detail[256];
+    (void)snprintf(detail, sizeof(detail),
+                   "<NoPermissionFault xmlns=\"urn:vim25\" xsi:type=\"NoPermission\"><object type=\"VirtualMachine\">%s</object>"
+                   "<privilegeId>System.Read</privilegeId></NoPermissionFault>",
+                   moref);
+    fake_fault(w->fake, "RetrievePropertiesEx", detail, "");
+}
+
+static void the_rest_is_asked_again(void **state) {
+    struct fake_world *w = *state;
+    struct vim_machine_list found;
+    refuse(w, "vm-1");
+    assert_int_equal(ask(w, "<returnval>" MACHINE("vm-2", INT("summary.config.numCpu", "4")) "</returnval>", &found), 0);
+    assert_null(strstr(fake_last(w->fake, "RetrievePropertiesEx"), "vm-1"));
+    assert_int_equal(found.count, 1);
+    vim_machine_list_done(&found);
+}
+
+static void none_is_left_to_ask(void **state) {
+    struct fake_world *w = *state;
+    struct vim_machine_list found;
+    refuse(w, "vm-1");
+    refuse(w, "vm-2");
+    assert_int_equal(vim_list_machines(w->client, two, 2, &found, NULL), 0);
+    assert_int_equal(found.count, 0);
+    vim_machine_list_done(&found);
+}
+
+/* vCenter is not asked for ever. */
+static void too_many_end_it(void **state) {
+    static const char *const many[] = {"vm-1", "vm-2", "vm-3", "vm-4", "vm-5", "vm-6", "vm-7", "vm-8", "vm-9", "vm-10"};
+    struct fake_world *w = *state;
+    struct vim_machine_list found;
+    for (size_t i = 0; i < 9; i++)
+        refuse(w, many[i]);
+    assert_int_equal(vim_list_machines(w->client, many, ARRAY_COUNT(many), &found, NULL), ERR_UPSTREAM_DENIED);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_world_set_up, fake_world_tear_down)
 
 int main(void) {
@@ -105,6 +180,11 @@ int main(void) {
         TEST(what_is_not_told_is_not_made_up),
         TEST(names_of_datastores_are_cut),
         TEST(one_that_is_not_ours_ends_it),
+        TEST(those_that_may_not_be_read_are_left_out),
+        TEST(what_is_missing_for_another_reason_is_not_told),
+        TEST(the_rest_is_asked_again),
+        TEST(none_is_left_to_ask),
+        TEST(too_many_end_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
