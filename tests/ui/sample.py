@@ -85,9 +85,11 @@ CLUSTERS = [
 
 
 def node(name: str, role: str, state: str = "ready", place: dict[str, Any] = EAST, power: str = "on", match: str = "instance_uuid",
-         connection: str = "connected") -> dict[str, Any]:
+         connection: str = "connected", client: str | None = "https://vc.example.com") -> dict[str, Any]:
     vm = {"match": match, "vcenter_id": VCENTER, "moref": "vm-7", "name": f"vm-{name}", "instance_uuid": ident(name), "bios_uuid": None,
           "power": power, "connection": "connected"}
+    if client:
+        vm["client_url"] = f"{client}/ui/app/vm;nav=v/urn:vmomi:VirtualMachine:vm-7:{VCENTER}/summary"
     return {"id": ident(f"node {name}"), "name": name, "role": role, "kubernetes_version": "1.31.2", "address": "10.20.0.31",
             "vcenter_id": None, "vm_instance_uuid": None, "vm_bios_uuid": None, "vm_name": None, "state": state, "vm": vm,
             "host": {"moref": "host-9", "name": "esx-1.example.com", "connection": connection}, "vsphere_cluster": place,
@@ -95,8 +97,9 @@ def node(name: str, role: str, state: str = "ready", place: dict[str, Any] = EAS
 
 
 NODES = [node("prod-2-cp-0", "control_plane"), node("prod-2-w-0", "worker", place=WEST),
-         node("prod-2-w-1", "worker", "not_ready", power="off"), node("prod-2-w-2", "worker", "not_ready", connection="not_responding"),
-         node("prod-2-w-3", "worker", "unknown", match="mismatch")]
+         node("prod-2-w-1", "worker", "not_ready", power="off"),
+         node("prod-2-w-2", "worker", "not_ready", connection="not_responding", client=None),
+         node("prod-2-w-3", "worker", "unknown", match="mismatch", client="javascript:alert(1)//")]
 
 
 def usage(node: dict[str, Any], cpu_used_mhz: int | None = 320, memory_used: int | None = 3 << 30) -> dict[str, Any]:

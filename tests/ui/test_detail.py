@@ -8,7 +8,7 @@ import pytest
 from conftest import MakePage
 from mock_kaasd import MockKaasd, Refusal
 from playwright.sync_api import Locator, Page, expect
-from sample import ident
+from sample import VCENTER, ident
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
@@ -77,6 +77,17 @@ def test_nodes(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     watched.page.reload()
     watched.fill_and_submit("admin", "secret")
     expect(table).to_be_visible()
+
+
+def test_a_machine_leads_into_the_vsphere_client(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page, f"{PROD}/nodes").page
+    link = page.get_by_role("link", name="vm-prod-2-cp-0 opens in the vSphere Client, in a new tab")
+    expect(link).to_have_attribute("href", f"https://vc.example.com/ui/app/vm;nav=v/urn:vmomi:VirtualMachine:vm-7:{VCENTER}/summary")
+    expect(link).to_have_attribute("target", "_blank")
+    expect(link).to_have_attribute("rel", "noopener noreferrer")
+    for name in ("vm-prod-2-w-2", "vm-prod-2-w-3"):  # nobody tells where; no address of the web
+        expect(page.get_by_text(name)).to_be_visible()
+        expect(page.get_by_role("link", name=name)).to_have_count(0)
 
 
 def test_who_sees_it(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:

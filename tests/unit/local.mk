@@ -6,6 +6,7 @@ UNIT_TESTS = \
     tests/unit/api/test_api_input \
     tests/unit/api/test_api_pages \
     tests/unit/api/test_api_reply \
+    tests/unit/api/test_api_views \
     tests/unit/auth/test_identity_groups \
     tests/unit/auth/test_identity_login \
     tests/unit/auth/test_identity_servers \

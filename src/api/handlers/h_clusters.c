@@ -30,10 +30,12 @@ struct node_filter {
     uint64_t mask;
 };
 
-static json_t *h_clusters_vm(const struct node_observation *seen) {
+static json_t *h_clusters_vm(const struct api_call *call, const struct node_observation *seen) {
     json_t *object;
     if (!seen)
         return json_null();
+    const struct vcenter *vc = inventory_find_vcenter(call->snapshot->platform, seen->vcenter_id);
+    _cleanup_free_ char *url = view_vm_client_url(vc, seen->vm_moref);
     object = json_object();
     json_put_string(object, "match", vm_match_name(seen->match));
     json_put_string(object, "vcenter_id", seen->vcenter_id);
@@ -43,6 +45,8 @@ static json_t *h_clusters_vm(const struct node_observation *seen) {
     view_put_text(object, "bios_uuid", seen->bios_uuid);
     json_put_string(object, "power", vm_power_name(seen->power));
     json_put_string(object, "connection", vm_connection_name(seen->connection));
+    if (url)
+        json_put_string(object, "client_url", url);
     return object;
 }
 
@@ -68,7 +72,7 @@ static json_t *node_view(const struct api_call *call, const void *record) {
     json_t *object = member_json_show(node_members, node);
     struct object_ref ref;
     json_put_string(object, "state", rollup_is_down(node->seen) ? "not_ready" : "unknown");
-    json_put(object, "vm", h_clusters_vm(node->seen));
+    json_put(object, "vm", h_clusters_vm(call, node->seen));
     json_put(object, "host", h_clusters_host(node->seen));
     json_put(object, "vsphere_cluster", node_find_place(node, &ref) ? view_placed(call->snapshot->platform, &ref) : json_null());
     view_put_time(object, "observed_at", node->seen ? node->seen->observed_at_ms : 0);

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits.h"
 #include "member_json.h"
 #include "problem.h"
 #include "reply.h"
 #include "str.h"
 #include "x509.h"
+
+#define HTTPS_PORT 443U
 
 void view_put_text(json_t *object, const char *name, const char *value) {
     if (value)
@@ -169,6 +172,36 @@ char *view_grant_object_name(const struct inventory_snapshot *snapshot, const st
     if (!vsphere || !vsphere->name)
         return NULL;
     return vsphere->datacenter ? str_format("%s/%s", vsphere->datacenter, vsphere->name) : str_dup(vsphere->name);
+}
+
+/* So that it stands for itself in an address: RFC 3986, unreserved characters; `keep` names others that stay as they are. */
+static void view_add_escaped(struct strbuf *out, const char *text, const char *keep) {
+    static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (const char *c = text; *c; c++)
+        if (strchr(unreserved, *c) || strchr(keep, *c))
+            strbuf_addc(out, *c);
+        else
+            strbuf_addf(out, "%%%02X", (unsigned)(unsigned char)*c);
+}
+
+/* The form that the client itself shows in the browser's address line; "v" is its tree of virtual machines. */
+char *view_vm_client_url(const struct vcenter *vc, const char *vm_moref) {
+    _cleanup_strbuf_ struct strbuf url;
+    strbuf_init(&url, KAAS_URL_BYTES_MAX);
+    if (!vc || str_empty(vc->id) || str_empty(vc->address) || str_empty(vm_moref))
+        return NULL;
+    const bool is_ip6 = strchr(vc->address, ':') != NULL;
+    strbuf_adds(&url, is_ip6 ? "https://[" : "https://");
+    view_add_escaped(&url, vc->address, is_ip6 ? ":" : "");
+    strbuf_adds(&url, is_ip6 ? "]" : "");
+    if (vc->port && vc->port != HTTPS_PORT)
+        strbuf_addf(&url, ":%u", vc->port);
+    strbuf_adds(&url, "/ui/app/vm;nav=v/urn:vmomi:VirtualMachine:");
+    view_add_escaped(&url, vm_moref, "");
+    strbuf_addc(&url, ':');
+    view_add_escaped(&url, vc->id, "");
+    strbuf_adds(&url, "/summary");
+    return strbuf_steal(&url);
 }
 
 json_t *view_texts(const char *const *items, size_t count) {

@@ -12,6 +12,7 @@
 #include "json.h"
 #include "link.h"
 #include "snapshot.h"
+#include "vcenter.h"
 
 /* A member that is null when there is no text or time. */
 void view_put_text(json_t *object, const char *name, const char *value);
@@ -33,6 +34,9 @@ json_t *view_hx_facts(const struct hx_status *status); /* what is for all who ma
 json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx);
 json_t *view_vsphere_cluster(const struct api_call *call, const void *vsphere_cluster);
 json_t *view_findings(const struct findings *findings);
+
+/* Where the vSphere Client shows this virtual machine of a vCenter (NULL: not known), malloc'ed; NULL where that cannot be told, or without memory. */
+char *view_vm_client_url(const struct vcenter *vc, const char *vm_moref);
 
 /* Arrays of strings: these, and the words of a text that blanks part (NULL: none). */
 json_t *view_texts(const char *const *items, size_t count);

@@ -467,6 +467,7 @@ def test_the_nodes_of_its_clusters(site: Site) -> None:
     assert {node["cluster"]["id"] for node in seen.values()} == {ids["prod-1"], ids["stretched"]}
     assert (seen["prod-1", "a"]["vm"]["name"], seen["prod-1", "a"]["vsphere_cluster"]["moref"]) == ("k8s-prod-cp-0", EAST)
     assert seen["stretched", "a"]["vsphere_cluster"]["moref"] == WEST
+    assert f":{seen['prod-1', 'a']['vm']['moref']}:" in seen["prod-1", "a"]["vm"]["client_url"]
     page = site.world.sign_in("viewer-east").get(path)
     assert ([(node["cluster"]["name"], node["name"]) for node in page["items"]], page["hidden"]) == (
         [("prod-1", "a"), ("prod-1", "b"), ("stretched", "c")], 1)

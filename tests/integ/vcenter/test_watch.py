@@ -120,6 +120,17 @@ def test_nodes_are_found_by_uuid_and_by_name(place: World, shop: str) -> None:
     assert node_is(place, shop, "k8s-prod-w-0", moref="vm-102", instance_uuid=WORKER, host_moref=EAST_HOST)
 
 
+def test_a_machine_is_shown_by_the_vsphere_client_as_long_as_it_is_there(place: World) -> None:
+    moref = place.vcenter.control.create_machines("domain-c7", "shown")[0]
+    cluster = add_cluster(place, "shown", [{"name": "shown", "role": "worker"}])
+    until(lambda: node_is(place, cluster, "shown", moref=moref), "its machine")
+    where = f"https://{place.vcenter.address}/ui/app/vm;nav=v/urn:vmomi:VirtualMachine:{moref}:{place.vcenter.instance_uuid}/summary"
+    assert nodes(place, cluster)["shown"]["vm"]["client_url"] == where
+    place.vcenter.control.remove(moref)
+    until(lambda: node_is(place, cluster, "shown", match="none"), "its end")
+    assert "client_url" not in nodes(place, cluster)["shown"]["vm"]
+
+
 def test_a_node_that_moves_to_another_cluster_takes_the_placement_along(place: World, shop: str) -> None:
     place.vcenter.control.object("migrate", id="vm-102", to=WEST_HOST)
     until(lambda: placed(place, shop) == {EAST, WEST} and node_is(place, shop, "k8s-prod-w-0", host_moref=WEST_HOST), "the move")

@@ -100,7 +100,8 @@ export interface Node {
   address: string | null;
   vm_name: string | null;
   state: NodeState;
-  vm: { name: string | null; power: 'unknown' | 'on' | 'off' | 'suspended'; match: string } | null;
+  /** client_url: where the vSphere Client shows it; absent where nobody can tell. */
+  vm: { name: string | null; power: 'unknown' | 'on' | 'off' | 'suspended'; match: string; client_url?: string } | null;
   host: { moref: string; name: string | null; connection: 'unknown' | 'connected' | 'not_responding' | 'disconnected' } | null;
   vsphere_cluster: VsphereCluster | null;
 }

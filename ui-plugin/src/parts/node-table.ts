@@ -3,14 +3,14 @@
 import { LitElement, css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { ClusterUsage, Node, NodeState } from '../api/types.js';
-import { formatBytes, formatMhz, vsphereName, type Tone } from '../model/format.js';
+import { formatBytes, formatMhz, safeHttpsUrl, vsphereName, type Tone } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { tableStyles } from '../styles/table.js';
 import { toneStyles } from '../styles/tone.js';
 import { share } from './bar.js';
 import './empty.js';
-import { toneIcon } from './icons.js';
+import { externalIcon, toneIcon } from './icons.js';
 
 const TONE: Record<NodeState, Tone> = { ready: 'good', not_ready: 'bad', unknown: 'neutral' };
 
@@ -28,6 +28,9 @@ export class NodeTable extends LitElement {
     .share { display: block; margin-bottom: 2px; }
     .amount { white-space: nowrap; font-size: var(--type-small); font-variant-numeric: tabular-nums; }
     tbody .name { width: 18%; }
+    .machine { display: inline-flex; align-items: center; gap: var(--space-1); min-height: var(--target); }
+    .machine bdi { min-width: 0; }
+    .machine svg { flex: none; width: 12px; height: 12px; }
   `];
 
   @property() clusterName = '';
@@ -52,7 +55,7 @@ export class NodeTable extends LitElement {
     return html`<tr role="row">
       <th scope="row" role="rowheader" class="name"><bdi>${node.name}</bdi><span class="soft sub">${under.join(' · ')}</span></th>
       ${this.cell('state', html`<span class="badge ${TONE[node.state]}">${toneIcon[TONE[node.state]]}${strings.detail.nodeState[node.state]}</span>${sub(node.kubernetes_version)}`)}
-      ${this.cell('vm', two(node.vm?.name ?? node.vm_name, vmWord(node)))}
+      ${this.cell('vm', html`${machine(node)}${sub(vmWord(node))}`)}
       ${this.cell('host', html`${two(node.host?.name ?? node.host?.moref ?? null, node.host ? strings.detail.connection[node.host.connection] : '')}${sub(node.vsphere_cluster && vsphereName(node.vsphere_cluster))}`)}
       ${this.usageCells(node)}
     </tr>`;
@@ -74,6 +77,14 @@ export class NodeTable extends LitElement {
   private cell(column: NodeColumn, content: TemplateResult) {
     return html`<td role="cell"><span class="label" aria-hidden="true">${strings.detail.node[column]}</span><div class="value">${content}</div></td>`;
   }
+}
+
+/** Its name, which leads to it in the vSphere Client. */
+function machine({ vm, vm_name }: Node): TemplateResult {
+  const name = vm?.name ?? vm_name;
+  const href = safeHttpsUrl(vm?.client_url ?? null);
+  if (!name || !href) return html`<bdi>${name ?? strings.table.none}</bdi>`;
+  return html`<a class="machine" href=${href} target="_blank" rel="noopener noreferrer"><bdi>${name}</bdi><span class="sr-only">${strings.detail.inClient}</span>${externalIcon}</a>`;
 }
 
 function vmWord({ vm }: Node): string {

@@ -310,6 +310,7 @@ export const catalogue: Catalogue = {
     connection: { connected: '', not_responding: 'Antwortet nicht', disconnected: 'Nicht verbunden', unknown: '' },
     vmGone: 'Die virtuelle Maschine ist nicht mehr da',
     vmOther: 'An ihrer Stelle ist eine andere virtuelle Maschine',
+    inClient: 'öffnet den vSphere Client in einem neuen Tab',
     why: 'Warum Sie diesen Cluster sehen',
     whyNot: 'Der Dienst sagt nicht, warum.',
     rule: {

@@ -316,6 +316,7 @@ export const catalogue = {
     connection: { connected: '', not_responding: 'Does not respond', disconnected: 'Disconnected', unknown: '' } satisfies Record<NonNullable<Node['host']>['connection'], string>,
     vmGone: 'The virtual machine is gone',
     vmOther: 'Another virtual machine is in its place',
+    inClient: 'opens in the vSphere Client, in a new tab',
     why: 'Why you see this cluster',
     whyNot: 'The service does not say why.',
     rule: {
