@@ -34,6 +34,7 @@ src_api_libapi_a_SOURCES = \
     src/api/handlers/h_ldap.c \
     src/api/handlers/h_login.c \
     src/api/handlers/h_operation.c \
+    src/api/handlers/h_panel.c \
     src/api/handlers/h_role_mappings.c \
     src/api/handlers/h_services.c \
     src/api/handlers/h_sessions.c \

@@ -13,6 +13,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/login/kerberos_private.h \
     src/auth/login/login.c \
     src/auth/login/login.h \
+    src/auth/login/one_time_code.c \
+    src/auth/login/one_time_code.h \
     src/auth/login/signon_vcenter.c \
     src/auth/login/signon_vcenter.h \
     src/auth/login/signon.c \

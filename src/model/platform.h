@@ -42,6 +42,7 @@ struct hx_cluster {
     char *hx_uuid;            /* two decimal numbers joined by a colon, as HX told; NULL: unknown */
     char *address;            /* management address given by an admin; NULL: none was */
     char *connection_address; /* the one that kaasd reads it at; NULL: it is not connected. Not in the row: the connection's */
+    unsigned connection_port; /* with it */
     char *extension_key;      /* key it was found by */
     bool is_gone;             /* its key or its vSphere cluster is gone */
     int64_t version_no;
@@ -62,6 +63,7 @@ static const struct member hx_cluster_members[] = {
     MEMBER_AS(hx_cluster, is_name_set, "is_name_set", NULL),
     MEMBER_AS(hx_cluster, is_name_read, "is_name_read", NULL),
     MEMBER_AS(hx_cluster, connection_address, NULL, NULL),
+    MEMBER_AS(hx_cluster, connection_port, NULL, NULL),
     MEMBER_AS(hx_cluster, extension_key, "extension_key", NULL, .flags = MEMBER_FIXED),
     MEMBER_AS(hx_cluster, is_gone, "is_gone", NULL, .flags = MEMBER_FIXED),
     MEMBER_AS(hx_cluster, version_no, "version_no", NULL, .flags = MEMBER_VERSION),

@@ -44,6 +44,25 @@ void net_addr_format(const uint8_t addr[16], char *out) {
         out[0] = '\0';
 }
 
+bool net_https_origin(const char *address, unsigned port, char out[NET_ORIGIN_BYTES]) {
+    char host[NET_ORIGIN_BYTES], text[NET_ADDRESS_BYTES], number[16] = "";
+    struct in6_addr ip6;
+    int n;
+    if (inet_pton(AF_INET6, address, &ip6) == 1 && inet_ntop(AF_INET6, &ip6, text, sizeof(text)))
+        n = snprintf(host, sizeof(host), "[%s]", text);
+    else
+        n = snprintf(host, sizeof(host), "%s", address);
+    if (n <= 0 || (size_t)n >= sizeof(host))
+        return false;
+    for (char *p = host; *p; p++)
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+    if (port && port != 443)
+        (void)snprintf(number, sizeof(number), ":%u", port);
+    n = snprintf(out, NET_ORIGIN_BYTES, "https://%s%s", host, number);
+    return n > 0 && n < NET_ORIGIN_BYTES;
+}
+
 uint64_t net_addr_party(const uint8_t addr[16]) {
     const uint8_t *half = memcmp(addr, mapped, sizeof(mapped)) == 0 ? addr + 8 : addr;
     uint64_t party = 0;

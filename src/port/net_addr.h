@@ -35,6 +35,11 @@ bool net_block_parse(const char *text, struct net_block *out);
 /* Is the address in one of these? */
 bool net_block_has(const struct net_block *blocks, size_t count, const uint8_t addr[16]);
 
+/* The origin of pages at this address over HTTPS, as browsers write it (https://html.spec.whatwg.org/#ascii-serialisation-of-an-origin): a host in lower case, an IPv6
+ * address in its short form and brackets, the port unless it is 443 (0 counts as that). False if it does not fit. */
+#define NET_ORIGIN_BYTES 301
+bool net_https_origin(const char *address, unsigned port, char out[NET_ORIGIN_BYTES]);
+
 /* -- looking at the network: names and ports, each look bounded in time -------------------------------------------- */
 
 /* For diagnosis only: real calls go through http_client.h. Nothing is sent to anybody. */

@@ -73,7 +73,10 @@ static int login_vcenter_in_worker(struct api_call *call, struct http_response *
     struct signon_issued issued = {0};
     int rc = signon_login_vcenter(call->api->options.signon, API_ACTOR(call), login_of(call)->check, &issued, err);
     signon_check_free(STEAL(login_of(call)->check));
-    return rc ? rc : login_reply(resp, &issued, err);
+    if (rc)
+        return rc;
+    return login_of(call)->origin[0] ? login_reply_code(call, resp, &issued, login_of(call)->origin, err)
+                                     : login_reply(resp, &issued, err);
 }
 
 /* "vcenter" of a session or ticket, or behind "vcenter:" in the source of a password. */
@@ -622,7 +625,8 @@ int h_kerberos_status(struct api_call *call, struct http_response *resp, struct 
 }
 
 const struct member_body h_login_service_body = {
-    .more = JSON_MEMBERS(JSON_TAKES(STRING, "token"), JSON_TAKES(OBJECT, "on_behalf_of"))};
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "token"), JSON_TAKES(OBJECT, "on_behalf_of"), JSON_TAKES(STRING, "hand_over"),
+                         JSON_TAKES(STRING, "hx_cluster"))};
 
 /* -- for itself ------------------------------------------------------------------------------------------------------------- */
 
@@ -645,6 +649,44 @@ static int log_in_in_worker(struct api_call *call, struct http_response *resp, s
 
 /* -- for a person ----------------------------------------------------------------------------------------------------------- */
 
+/* Among the HX clusters that the program is for, so that it is told of no others. */
+static int find_own_hx(const struct api_call *call, const char *reference, const struct hx_cluster **out, struct err *err) {
+    const struct inventory_platform *platform = call->snapshot->platform;
+    const struct service_account *account = inventory_find_service(platform, login_of(call)->service->id);
+    size_t found = 0;
+    for (size_t i = 0; account && i < account->hx_clusters_count; i++) {
+        const struct hx_cluster *hx = inventory_find_hx(platform, account->hx_clusters[i]);
+        if (!hx || (!str_eq_nocase(hx->id, reference) && !inventory_hx_is_called(platform, hx, reference)))
+            continue;
+        *out = hx;
+        found++;
+    }
+    if (found == 1)
+        return 0;
+    if (found) {
+        (void)err_set(err, ERR_AMBIGUOUS, "%zu HX clusters of the service account are called \"%.100s\"", found, reference);
+        return err_remedy(err, "give its id");
+    }
+    (void)err_set(err, ERR_NOT_FOUND, "the service account is for no HX cluster \"%.100s\"", reference);
+    return err_remedy(err, "an administrator runs: kaasctl service set %s --hx-cluster ...", login_of(call)->service->name);
+}
+
+/* A code for the panel is bound to the page of an HX cluster, at the address that somebody vouched for. */
+static int read_hand_over(struct api_call *call, struct err *err) {
+    const char *reference = json_get_string(call->body, "hx_cluster");
+    const struct hx_cluster *hx = NULL;
+    int rc;
+    if (!json_object_get(call->body, "hand_over"))
+        return 0;
+    rc = find_own_hx(call, reference, &hx, err);
+    if (rc)
+        return rc;
+    if (hx->connection_address && net_https_origin(hx->connection_address, hx->connection_port, login_of(call)->origin))
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "the address of HX cluster %s is not confirmed", hx->name);
+    return err_remedy(err, "an administrator runs: kaasctl hx connect %s", hx->id);
+}
+
 static int log_in_for(struct api_call *call, const json_t *person, struct err *err) {
     int rc;
     login_of(call)->user_name = json_get_string(person, "user_name");
@@ -653,7 +695,9 @@ static int log_in_for(struct api_call *call, const json_t *person, struct err *e
         return rc;
     if (!login_service_may_delegate(call))
         return api_go_slow(call, call->api->options.database, login_service_refuse);
-    rc = login_use_vcenter(call, json_get_string(person, "vcenter"), err);
+    rc = read_hand_over(call, err);
+    if (!rc)
+        rc = login_use_vcenter(call, json_get_string(person, "vcenter"), err);
     return rc ? rc : login_check(call, login_vcenter_in_worker);
 }
 
@@ -695,13 +739,28 @@ static int accept_in_worker(struct api_call *call, struct http_response *resp, s
     return rc ? rc : h_login_go_on(call, err);
 }
 
+/* What is sent of a person fits together. */
+static int check_person(const json_t *body, struct err *err) {
+    const char *hand_over = json_get_string(body, "hand_over");
+    json_t *person = json_object_get(body, "on_behalf_of");
+    int rc = person ? json_check(person, JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter"), JSON_NEEDS(STRING, "user_name")),
+                                 "on_behalf_of", err)
+                    : 0;
+    if (rc)
+        return rc;
+    if (hand_over && !str_eq(hand_over, "code"))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"hand_over\" is \"%.60s\", not \"code\"", hand_over);
+    if (!hand_over == !json_object_get(body, "hx_cluster") && (!hand_over || person))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "\"hand_over\" and \"hx_cluster\" go together, and need \"on_behalf_of\"");
+    return err_remedy(err, "name the HX cluster whose page gets the code, and the person whom it is for");
+}
+
 int h_login_service(struct api_call *call, struct http_response *resp, struct err *err) {
-    json_t *person = json_object_get(call->body, "on_behalf_of");
     int rc = login_begin(call, err);
     (void)resp;
-    if (!rc && person)
-        rc =
-            json_check(person, JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter"), JSON_NEEDS(STRING, "user_name")), "on_behalf_of", err);
+    if (!rc)
+        rc = check_person(call->body, err);
     if (!rc && find_ticket(call)) {
         rc = login_negotiate_begin(call, "an administrator sets auth.kerberos.keytab; or use a client certificate", err);
         return rc ? rc : api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker);

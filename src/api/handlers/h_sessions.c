@@ -52,7 +52,7 @@ static json_t *session_view_vcenter(const struct inventory_platform *platform, c
 
 /* -- the session itself ------------------------------------------------------------------------------------------------- */
 
-static int require_session(const struct api_call *call, struct err *err) {
+int session_require(const struct api_call *call, struct err *err) {
     if (call->bearer.session)
         return 0;
     (void)err_set(err, ERR_UNAUTHENTICATED, "the admin socket has no session");
@@ -61,14 +61,14 @@ static int require_session(const struct api_call *call, struct err *err) {
 
 int h_token_refresh(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_issued issued = {0};
-    int rc = require_session(call, err);
+    int rc = session_require(call, err);
     if (!rc)
         rc = signon_refresh(call->api->options.signon, live_session_sid(call->bearer.session), call->bearer.jti, &issued, err);
     return rc ? rc : login_reply(resp, &issued, err);
 }
 
 int h_logout(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = require_session(call, err);
+    int rc = session_require(call, err);
     if (!rc)
         rc = signon_logout(call->api->options.signon, API_ACTOR(call), live_session_sid(call->bearer.session), err);
     return view_nothing(resp, rc);
@@ -100,7 +100,7 @@ static int add_vcenter_in_worker(struct api_call *call, struct http_response *re
 }
 
 int h_session_vcenters_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = require_session(call, err);
+    int rc = session_require(call, err);
     (void)resp;
     if (!rc)
         rc = login_begin(call, err);
@@ -118,7 +118,7 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
 
 int h_session_vcenters_remove(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *id = http_request_param(call->req, "id");
-    int rc = require_session(call, err);
+    int rc = session_require(call, err);
     if (!rc)
         rc = signon_remove_vcenter(call->api->options.signon, API_ACTOR(call), call->bearer.session, id, err);
     return view_nothing(resp, rc);

@@ -8,7 +8,9 @@
 #include "clock.h"
 #include "log.h"
 #include "query.h"
+#include "secret.h"
 #include "str.h"
+#include "views.h"
 
 #define COOKIE_CHARS_MIN 8
 #define COOKIE_CHARS_MAX 512
@@ -139,21 +141,42 @@ int login_check(struct api_call *call, api_handler_fn *next) {
 
 /* -- the token ---------------------------------------------------------------------------------------------------------- */
 
-/* The token's JSON is written by hand into a wiped buffer: it is a secret. */
-int login_reply(struct http_response *resp, struct signon_issued *issued, struct err *err) {
-    _cleanup_json_ json_t *object = json_object();
+/* The JSON of a secret member is written into a wiped buffer. Releases `object`. */
+static int reply_secret(struct http_response *resp, json_t *object, const char *member, struct err *err) {
     struct strbuf text;
     int rc;
     strbuf_init_secret(&text, 16384);
+    rc = json_write(object, &text, err);
+    json_wipe_string(json_object_get(object, member));
+    if (!rc)
+        http_response_set_text(resp, "application/json", &text);
+    strbuf_done(&text);
+    json_decref(object);
+    return rc;
+}
+
+int login_reply(struct http_response *resp, struct signon_issued *issued, struct err *err) {
+    json_t *object = json_object();
     json_put_string(object, "access_token", issued->token);
     json_put_string(object, "token_type", "Bearer");
     json_put_int(object, "expires_in", issued->token_lifetime_ms / 1000);
     json_put_time(object, "session_expires_at", issued->session_ends_at_ms);
-    rc = json_write(object, &text, err);
-    json_wipe_string(json_object_get(object, "access_token"));
-    if (!rc)
-        http_response_set_text(resp, "application/json", &text);
-    strbuf_done(&text);
     signon_issued_done(issued);
-    return rc;
+    return reply_secret(resp, object, "access_token", err);
+}
+
+int login_reply_code(struct api_call *call, struct http_response *resp, struct signon_issued *issued, const char *origin,
+                     struct err *err) {
+    char code[ONE_TIME_CODE_BYTES];
+    json_t *object;
+    int rc = signon_make_code(call->api->options.signon, API_ACTOR(call), issued->sid, origin, code, err);
+    signon_issued_done(issued);
+    if (rc)
+        return rc;
+    object = json_object();
+    json_put_string(object, "code", code);
+    json_put_int(object, "expires_in", ONE_TIME_CODE_MS / 1000);
+    view_put_text(object, "origin", origin);
+    secret_wipe(code, sizeof(code));
+    return reply_secret(resp, object, "code", err);
 }

@@ -7,6 +7,7 @@
 
 #include "api_call.h"
 #include "kerberos.h"
+#include "net_addr.h"
 #include "service_account.h"
 #include "uuid.h"
 
@@ -34,14 +35,22 @@ struct login {
     const char *token;              /* of Kerberos, in base64 */
     bool is_token_noted_later;      /* whoever opens the session notes that it was used */
     struct kerberos_leg *leg;       /* kept from the token before */
+    char origin[NET_ORIGIN_BYTES];  /* of the page that gets a one-time code, not a token; "": the token is answered */
 };
 
 /* Makes it; first of all, in the handler. ERR_NOMEM. */
 int login_begin(struct api_call *call, struct err *err);
 struct login *login_of(const struct api_call *call);
 
-/* Answers with the token, which is wiped; `grant` is empty afterwards, also on failure. ERR_NOMEM. */
+/* Answers with the token, which is wiped; `issued` is empty afterwards, also on failure. ERR_NOMEM. */
 int login_reply(struct http_response *resp, struct signon_issued *issued, struct err *err);
+/* Answers with a one-time code for the session instead: its token is given to nobody. `origin`: of the page that may hand it over; NULL: our own. `issued` is empty
+ * afterwards. In a worker. Errors of signon_make_code. */
+int login_reply_code(struct api_call *call, struct http_response *resp, struct signon_issued *issued, const char *origin,
+                     struct err *err);
+
+/* Has the caller a session? ERR_UNAUTHENTICATED on the admin socket. */
+int session_require(const struct api_call *call, struct err *err);
 
 /* -- through a vCenter --------------------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include "audit_store.h"
 #include "clock.h"
+#include "code_store.h"
 #include "singleflight.h"
 #include "secret.h"
 #include "session_store.h"
@@ -99,6 +100,9 @@ int signon_purge(struct signon *s, struct err *err) {
     (void)session_table_purge(s->table, clock_wall_ms());
     while (!rc && deleted == PURGE_BATCH)
         rc = session_store_purge(s->options.store, clock_wall_ms() - KEEP_ENDED_MS, PURGE_BATCH, &deleted, err);
+    deleted = PURGE_BATCH;
+    while (!rc && deleted == PURGE_BATCH)
+        rc = code_store_purge(s->options.store, clock_wall_ms(), PURGE_BATCH, &deleted, err);
     return rc;
 }
 

@@ -10,6 +10,7 @@
 #include "err.h"
 #include "live_session.h"
 #include "login.h"
+#include "one_time_code.h"
 #include "policy.h"
 #include "signon_vcenter.h"
 #include "rights.h"
@@ -32,5 +33,5 @@ void signon_stop(struct signon *signon);
  * and whenever changes may have been missed. */
 int signon_load(struct signon *signon, struct err *err);
 
-/* Removes ended sessions from memory and database. Blocks. */
+/* Removes ended sessions from memory and database, and codes that nobody brought. Blocks. */
 int signon_purge(struct signon *signon, struct err *err);

@@ -171,6 +171,7 @@ int signon_issue(struct signon *s, struct live_session *live, const char *jti, s
         return rc;
     out->token_lifetime_ms = lifetime_ms;
     out->session_ends_at_ms = live_session_ends_ms(live);
+    (void)snprintf(out->sid, sizeof(out->sid), "%s", live_session_sid(live));
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "live_session.h"
 #include "session_store.h"
 #include "token.h"
+#include "uuid.h"
 
 struct actor;
 struct group_set;
@@ -20,6 +21,7 @@ struct signon_issued {
     char *token; /* JWT; a secret, freed by signon_issued_done */
     int64_t token_lifetime_ms;
     int64_t session_ends_at_ms; /* wall clock */
+    char sid[UUID_TEXT_BYTES];
 };
 void signon_issued_done(struct signon_issued *issued); /* NULL is allowed */
 

@@ -21,7 +21,9 @@ const struct db_table vsphere_cluster_table = {.name = "vsphere_clusters",
 /* Where it is read stands with its connection. */
 static int hx_read_connection(const struct db_row *row, size_t first, void *record, struct err *err) {
     (void)err;
-    ((struct hx_cluster *)record)->connection_address = db_row_dup(row, first);
+    struct hx_cluster *hx = record;
+    hx->connection_address = db_row_dup(row, first);
+    hx->connection_port = (unsigned)db_row_number(row, first + 1);
     return 0;
 }
 
@@ -30,8 +32,9 @@ const struct db_table hx_cluster_table = {.name = "hx_clusters",
                                           .members = hx_cluster_members,
                                           .bytes = sizeof(struct hx_cluster),
                                           .more =
-                                              ", (SELECT c.address FROM hx_connections c WHERE c.hx_cluster_id = hx_clusters.id)",
-                                          .more_kinds = "t",
+                                              ", (SELECT c.address FROM hx_connections c WHERE c.hx_cluster_id = hx_clusters.id)"
+                                              ", (SELECT c.port FROM hx_connections c WHERE c.hx_cluster_id = hx_clusters.id)",
+                                          .more_kinds = "ti",
                                           .read_more = hx_read_connection};
 
 DB_LIST_DEFINE(vsphere_cluster_list, vsphere_cluster_done);

@@ -5,6 +5,7 @@
 
 #include "audit_store.h"
 #include "clock.h"
+#include "code_store.h"
 #include "key_store.h"
 #include "metric.h"
 #include "passwd.h"
@@ -298,6 +299,30 @@ int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, 
         return rc;
     *deleted = 0;
     return end(0);
+}
+
+/* Codes are a matter of the database (tests/integ). */
+int code_store_add(struct store *store, const struct login_code *code, struct err *err) {
+    int rc = begin(err);
+    (void)store;
+    (void)code;
+    return rc ? rc : end(0);
+}
+
+int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err) {
+    (void)store;
+    (void)digest;
+    (void)out;
+    return err_set(err, ERR_NOT_FOUND, "there is no such code");
+}
+
+int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {
+    (void)store;
+    (void)before_ms;
+    (void)limit;
+    (void)err;
+    *deleted = 0;
+    return 0;
 }
 
 /* -- keys, users, audit log ------------------------------------------------------------------------------------------------- */

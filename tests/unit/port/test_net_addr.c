@@ -117,6 +117,30 @@ static void what_is_listed_is_all_that_is_open(void **state) {
     assert_int_equal(net_policy_init(&policy, "hx.allowed_networks", bad, NULL), ERR_CONFIG);
 }
 
+static void an_origin_is_as_browsers_write_it(void **state) {
+    static const struct {
+        const char *address;
+        unsigned port;
+        const char *origin;
+    } cases[] = {
+        {"HX-East.Example.com", 443, "https://hx-east.example.com"},
+        {"hx", 0, "https://hx"},
+        {"10.1.0.1", 8443, "https://10.1.0.1:8443"},
+        {"2001:DB8:0:0:0:0:0:1", 443, "https://[2001:db8::1]"},
+        {"::1", 9443, "https://[::1]:9443"},
+    };
+    char origin[NET_ORIGIN_BYTES], long_name[NET_ORIGIN_BYTES];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        assert_true(net_https_origin(cases[i].address, cases[i].port, origin));
+        assert_string_equal(origin, cases[i].origin);
+    }
+    memset(long_name, 'a', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = '\0';
+    assert_false(net_https_origin(long_name, 443, origin));
+    assert_false(net_https_origin("", 443, origin));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_party_is_an_ipv4_or_a_64),
@@ -124,6 +148,7 @@ int main(void) {
         cmocka_unit_test(blocks_have_their_addresses),
         cmocka_unit_test(by_default_only_this_host_and_its_links_are_closed),
         cmocka_unit_test(what_is_listed_is_all_that_is_open),
+        cmocka_unit_test(an_origin_is_as_browsers_write_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

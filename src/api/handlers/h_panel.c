@@ -1,0 +1,84 @@
+/* Handlers of the panel: the page in the frame of another host, and one-time codes by which that hands somebody over. Layer 6 (api).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "api_call.h"
+#include "login_call.h"
+#include "net_addr.h"
+#include "query.h"
+#include "reply.h"
+#include "secret.h"
+#include "str.h"
+#include "views.h"
+
+#define ORIGINS_MAX 200U /* 10 KB of a header; a panel that names its HX cluster needs two or three */
+
+/* -- which pages may show the panel ------------------------------------------------------------------------------------------ */
+
+/* HX clusters that kaasd is connected to, which somebody vouched for, and vCenters that it is registered with. */
+struct origins {
+    char items[ORIGINS_MAX][NET_ORIGIN_BYTES];
+    size_t count;
+};
+
+static void origins_add(struct origins *to, const char *address, unsigned port) {
+    char origin[NET_ORIGIN_BYTES];
+    if (!address || to->count == ORIGINS_MAX || !net_https_origin(address, port, origin))
+        return;
+    for (size_t i = 0; i < to->count; i++)
+        if (str_eq(to->items[i], origin))
+            return;
+    memcpy(to->items[to->count++], origin, sizeof(origin));
+}
+
+/* With a reference to an HX cluster, of these only the ones that are called so. Who embeds the panel is told to all who load it, so nothing is kept from strangers here. */
+static void origins_find(const struct api_call *call, struct origins *out) {
+    const struct inventory_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
+    const char *reference = http_request_query(call->req, "hx_cluster");
+    for (size_t i = 0; platform && i < platform->vcenters_count; i++)
+        if (platform->vcenters[i].registered_at_ms)
+            origins_add(out, platform->vcenters[i].address, platform->vcenters[i].port);
+    for (size_t i = 0; platform && i < platform->hx_count; i++) {
+        const struct hx_cluster *hx = &platform->hx[i];
+        if (!reference || str_eq_nocase(hx->id, reference) || inventory_hx_is_called(platform, hx, reference))
+            origins_add(out, hx->connection_address, hx->connection_port);
+    }
+}
+
+/* The page asks to whom it may speak: to the same ones. */
+int h_panel(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct origins origins = {.count = 0};
+    json_t *object = json_object(), *list = json_array();
+    origins_find(call, &origins);
+    for (size_t i = 0; i < origins.count; i++)
+        json_add(list, json_string(origins.items[i]));
+    json_put(object, "origins", list);
+    return reply_json(resp, 200, object, err);
+}
+
+/* -- one-time codes ------------------------------------------------------------------------------------------------------------ */
+
+const struct member_body h_login_code_body = {.more = JSON_MEMBERS(JSON_NEEDS(STRING, "code"), JSON_TAKES(STRING, "origin"))};
+
+int h_login_code(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *code = json_get_string(call->body, "code"), *origin = json_get_string(call->body, "origin");
+    struct signon_issued issued = {0};
+    int rc;
+    if (strlen(code) != ONE_TIME_CODE_BYTES - 1 || strspn(code, "0123456789abcdef") != ONE_TIME_CODE_BYTES - 1)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"code\" must have %d hexadecimal digits in lower case",
+                       ONE_TIME_CODE_BYTES - 1);
+    if (origin && (strlen(origin) >= NET_ORIGIN_BYTES || !str_starts(origin, "https://")))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"origin\" must be an origin: https://HOST or https://HOST:PORT");
+    rc = signon_redeem_code(call->api->options.signon, API_ACTOR(call), code, origin, &issued, err);
+    return rc ? rc : login_reply(resp, &issued, err);
+}
+
+/* For a window of the page's own: it has its session, so that the one ends without the other. */
+int h_session_code(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct signon_issued issued = {0};
+    int rc = session_require(call, err);
+    if (!rc)
+        rc = signon_open_twin(call->api->options.signon, API_ACTOR(call), call->bearer.session, &issued, err);
+    return rc ? rc : login_reply_code(call, resp, &issued, NULL, err);
+}

@@ -1,0 +1,37 @@
+/* One-time codes by which a session is handed over. Layer 2 (store).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "code_store.h"
+
+#include <string.h>
+
+#include "db_stmt.h"
+#include "store_tx.h"
+
+int code_store_add(struct store *store, const struct login_code *code, struct err *err) {
+    return store_run(store, "INSERT INTO login_codes (digest, sid, origin, ends_at_ms) VALUES (?, ?, ?, ?)",
+                     DB_ARGS(db_bytes(code->digest, CODE_DIGEST_BYTES), db_text(code->sid), db_text(code->origin),
+                             db_number(code->ends_at_ms)),
+                     NULL, err);
+}
+
+/* Of two who delete the row one waits and finds none; on different nodes of a Galera cluster one is undone at its COMMIT, which is then run again and finds none. */
+static int take_one(struct store_tx *tx, void *arg, struct err *err) {
+    struct login_code *code = arg;
+    return db_query_row(store_tx_conn(tx), "DELETE FROM login_codes WHERE digest = ? RETURNING sid, origin, ends_at_ms",
+                        DB_ARGS(db_bytes(code->digest, CODE_DIGEST_BYTES)),
+                        DB_INTO(DB_TO(code->sid), DB_TO(code->origin), DB_TO(code->ends_at_ms)), "there is no such code", err);
+}
+
+int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err) {
+    memcpy(out->digest, digest, CODE_DIGEST_BYTES);
+    return store_tx(store, take_one, out, err);
+}
+
+int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {
+    uint64_t count = 0;
+    int rc = store_run(store, "DELETE FROM login_codes WHERE ends_at_ms < ? ORDER BY ends_at_ms, digest LIMIT ?",
+                       DB_ARGS(db_number(before_ms), db_number(limit)), &count, err);
+    if (!rc)
+        *deleted = (unsigned long)count;
+    return rc;
+}

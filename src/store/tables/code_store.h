@@ -1,0 +1,29 @@
+/* One-time codes by which a session is handed over. Layer 2 (store). Common errors: store.h.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "err.h"
+#include "store.h"
+#include "uuid.h"
+
+#define CODE_DIGEST_BYTES 32U
+#define CODE_ORIGIN_BYTES 301U /* "https://HOST:PORT" and NUL */
+
+struct login_code {
+    uint8_t digest[CODE_DIGEST_BYTES]; /* SHA-256 of the code */
+    char sid[UUID_TEXT_BYTES];
+    char origin[CODE_ORIGIN_BYTES]; /* of the page that may hand it over; "": our own page */
+    int64_t ends_at_ms;             /* wall clock */
+};
+
+/* Writes one. ERR_EXISTS if the digest is there already. */
+int code_store_add(struct store *store, const struct login_code *code, struct err *err);
+
+/* Reads the code with this digest and deletes it in the same transaction: of all who come with it, at any replica, one gets it. Whether it has ended
+ * is the caller's to look at. ERR_NOT_FOUND. */
+int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err);
+
+/* Deletes up to `limit` that ended before this wall-clock time; *deleted is their number. */
+int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);

@@ -1,0 +1,241 @@
+"""One-time codes: a program hands a person over to the panel, and a page to a window of its own, without a token on the way."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+from env.api import Api
+from env.certs import ServerCert, make_server_cert
+from env.client_certs import ClientCa
+from env.clock import Clock, clocked_world
+from env.full import World
+from env.hx_controller import HxController, claims_of
+from env.kaasd import Kaasd
+from env.many import Many
+from env.places import free_port
+from env.replicas import second_of
+from env.samples import visible_to
+from hx import HxConnect
+
+pytestmark = pytest.mark.slow
+PASSWORD = "S3cret of HX"
+VIEWER = "VSPHERE.LOCAL\\viewer-east"
+EAST, WEST = "domain-c7", "domain-c70"
+OPTIONS: dict[str, Any] = {"hx": {"read_interval": "0s"}}
+
+
+@dataclass
+class Place:
+    world: World
+    clock: Clock
+    other: Kaasd
+    ca: ClientCa
+    port: int
+    hx: dict[str, str]  # ids of HX clusters by managed object id of the vSphere cluster
+    origin: str  # of the page of HX-East
+    account: dict[str, Any]
+    controller: HxController
+
+    @property
+    def admin(self) -> Api:
+        return self.world.admin
+
+    def ask(self, **more: Any) -> requests.Response:
+        """HX-East asks for a code for the viewer; `more` changes the request, None takes a member out."""
+        body: dict[str, Any] = {"on_behalf_of": {"vcenter": self.world.vcenter.instance_uuid, "user_name": VIEWER}, "hand_over": "code",
+                                "hx_cluster": self.hx[EAST], **more}
+        return self.controller.ask("/v2/login/service", {name: value for name, value in body.items() if value is not None})
+
+    def code(self) -> str:
+        answer = self.ask()
+        assert answer.status_code == 200, answer.text
+        assert answer.json().keys() == {"code", "expires_in", "origin"} and answer.headers["Cache-Control"] == "no-store"
+        assert (answer.json()["expires_in"], answer.json()["origin"]) == (60, self.origin)
+        return str(answer.json()["code"])
+
+    def bring(self, code: str, origin: str | None = None, at: Kaasd | None = None) -> requests.Response:
+        return (at or self.world.kaasd).api().post_login("code", {"code": code, **({"origin": origin} if origin else {})})
+
+    def last_line(self) -> dict[str, Any]:
+        return next(self.admin.items("/v2/audit", action="login.code"))
+
+
+def connect(place: World, hx_id: str, hx: HxConnect, cert: ServerCert) -> None:
+    hx.accounts["admin"] = PASSWORD
+    place.admin.expect(201, "PUT", f"/v2/hx-clusters/{hx_id}/connection", json={
+        "address": "127.0.0.1", "port": hx.port, "user_name": "admin", "password": PASSWORD, "thumbprint_sha256": cert.sha256})
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    ca = ClientCa(tmp_path_factory.mktemp("client-ca"))
+    cert = make_server_cert(tmp_path_factory.mktemp("hx"))
+    port = free_port()
+    service = {"service_listen": f"127.0.0.1:{port}", "client_ca_file": str(ca.ca_file), "client_crl_file": str(ca.crl_file)}
+    with clocked_world("oc", options={**OPTIONS, "server": service}) as (world, clock), \
+            HxConnect(cert.cert_file, cert.key_file, "East", "1:2", "DC0", "HX-East") as hx:
+        world.join()
+        ids = {row["vsphere_cluster"]["moref"]: row["id"] for row in world.admin.items("/v2/hx-clusters")}
+        connect(world, ids[EAST], hx, cert)
+        shown = ca.issue("hx-east")
+        account = world.admin.expect(201, "POST", "/v2/services", json={
+            "name": "hx-east", "hx_clusters": [ids[EAST], ids[WEST]], "may_delegate": True, "certificates": [shown.pem]})
+        other = second_of(world.kaasd, world.scratch, world.db.socket, OPTIONS)
+        other.start()
+        controller = HxController(f"https://127.0.0.1:{port}", world.kaasd.tls.ca_file, shown, ids[EAST], account["id"])
+        yield Place(world, clock, other, ca, port, ids, f"https://127.0.0.1:{hx.port}", account, controller)
+        other.stop()
+
+
+def refused(answer: requests.Response, status: int, code: str) -> dict[str, Any]:
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    return answer.json()  # type: ignore[no-any-return]
+
+
+# -- for the page of an HX cluster ------------------------------------------------------------------------------------------------
+
+
+def test_a_code_gives_the_person_whom_the_program_named(place: Place) -> None:
+    answer = place.bring(place.code(), place.origin)
+    assert answer.status_code == 200, answer.text
+    token = answer.json()["access_token"]
+    assert claims_of(token)["act"] == {"sub": place.account["principal_id"]}
+    person = place.world.kaasd.api().as_token(token)
+    assert person.get("/v2/whoami")["name"] == VIEWER
+    assert sorted(person.names()) == sorted(visible_to("viewer-east"))
+    line = place.last_line()
+    assert (line["result"], line["principal_name"], line["acting_id"]) == ("ok", VIEWER, place.account["principal_id"])
+    assert person.expect(200, "POST", "/v2/token/refresh")["access_token"] != token
+
+
+def test_a_code_is_good_once_on_all_replicas(place: Place) -> None:
+    code = place.code()
+    assert place.bring(code, place.origin, place.other).status_code == 200
+    for at in (place.world.kaasd, place.other):
+        refused(place.bring(code, place.origin, at), 401, "invalid_credentials")
+    assert place.last_line()["reason"] == "no such code"
+
+
+def test_of_many_who_bring_it_at_once_one_is_let_in(place: Place) -> None:
+    code = place.code()
+    with ThreadPoolExecutor(8) as crowd:
+        answers = list(crowd.map(lambda i: place.bring(code, place.origin, (place.world.kaasd, place.other)[i % 2]), range(8)))
+    assert sorted(answer.status_code for answer in answers) == [200] + 7 * [401]
+
+
+def test_a_code_ends_after_a_minute(place: Place) -> None:
+    code = place.code()
+    place.clock.advance(61)
+    refused(place.bring(code, place.origin), 401, "invalid_credentials")
+    assert place.last_line()["reason"] in ("too late", "no such code")  # the second where the purge was quicker
+
+
+@pytest.mark.parametrize("origin", [None, "https://elsewhere.test", "https://127.0.0.1"])
+def test_a_code_from_another_page_is_used_up(place: Place, origin: str | None) -> None:
+    code = place.code()
+    refused(place.bring(code, origin), 401, "invalid_credentials")
+    assert place.last_line()["reason"] == "handed over by another page"
+    refused(place.bring(code, place.origin), 401, "invalid_credentials")
+
+
+def test_the_database_does_not_know_the_code(place: Place) -> None:
+    code = place.code()
+    rows = place.world.db.query("SELECT HEX(digest), origin FROM login_codes", database="kaas")
+    assert (place.origin in [row[1] for row in rows]) and not [row for row in rows if code in str(row).lower()]
+    assert code not in place.world.kaasd.process.log  # type: ignore[union-attr]
+
+
+def test_a_code_whose_session_has_ended_is_refused(place: Place) -> None:
+    code = place.code()
+    place.world.db.query("UPDATE sessions SET revoked_at_ms = created_at_ms WHERE acting_id IS NOT NULL", database="kaas")
+    refused(place.bring(code, place.origin), 401, "invalid_credentials")
+    assert place.last_line()["reason"] == "its session has ended"
+
+
+# -- what is refused ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [{"hand_over": None}, {"hx_cluster": None}, {"on_behalf_of": None}, {"hand_over": "token"}])
+def test_members_that_do_not_fit_together(place: Place, more: dict[str, Any]) -> None:
+    refused(place.ask(**more), 422, "unprocessable")
+
+
+def test_only_for_the_accounts_own_hx_clusters_with_a_confirmed_address(place: Place) -> None:
+    assert place.ask(hx_cluster="DC0/HX-East").status_code == 200
+    refused(place.ask(hx_cluster=place.hx["domain-c26"]), 404, "not_found")
+    refused(place.ask(hx_cluster="nowhere"), 404, "not_found")
+    problem = refused(place.ask(hx_cluster=place.hx[WEST]), 409, "conflict")
+    assert "not confirmed" in problem["detail"] and "kaasctl hx connect" in problem["remedy"]
+
+
+@pytest.mark.parametrize("code", ["", "abc", "0" * 31, "0" * 33, "g" * 32, "A" * 32])
+def test_what_cannot_be_a_code(place: Place, code: str) -> None:
+    refused(place.bring(code), 422, "unprocessable")
+
+
+def test_a_guess_is_refused_as_a_used_code_is(place: Place) -> None:
+    used = place.code()
+    place.bring(used, place.origin)
+    answers = [refused(place.bring(code, place.origin), 401, "invalid_credentials") for code in (used, "0" * 32)]
+    assert answers[0]["detail"] == answers[1]["detail"]
+
+
+# -- for a window of our own ------------------------------------------------------------------------------------------------------------
+
+
+def own_code(api: Api) -> str:
+    answer = api.expect(200, "POST", "/v2/session/code", headers={"X-KaaS": "1"})
+    assert answer["origin"] is None
+    return str(answer["code"])
+
+
+def test_a_further_window_has_a_session_of_its_own(place: Place) -> None:
+    session = place.world.vcenter.control.login("viewer-east@vsphere.local")
+    first = place.world.kaasd.api().login_session(place.world.vcenter.instance_uuid, session["cookie"])
+    code = own_code(first)
+    refused(place.bring(code, place.origin), 401, "invalid_credentials")
+    answer = place.bring(own_code(first))
+    assert answer.status_code == 200, answer.text
+    second = place.world.kaasd.api().as_token(answer.json()["access_token"])
+    whoami = [api.get("/v2/whoami") for api in (first, second)]
+    assert whoami[0]["id"] == whoami[1]["id"] and whoami[0]["session_expires_at"][:16] == whoami[1]["session_expires_at"][:16]
+    assert second.names() == first.names()
+    first.expect(204, "POST", "/v2/logout")
+    first.refused(401, "session_ended", "GET", "/v2/whoami")
+    assert second.get("/v2/whoami")["name"] == VIEWER
+
+
+def test_without_the_header_of_our_own_clients_there_is_no_code(place: Place) -> None:
+    place.admin.refused(400, "invalid_request", "POST", "/v2/session/code")
+
+
+def test_the_vcenters_of_a_session_come_along() -> None:
+    with Many(2) as many:
+        first = many.sign_in(many.vcenters[0])
+        west = many.vcenters[1]
+        first.expect(201, "POST", "/v2/session/vcenters", headers={"X-KaaS": "1"}, json={
+            "vcenter": west.instance_uuid, "session_id": west.control.login("viewer-east@vsphere.local")["cookie"]})
+        answer = many.kaasd.api().post_login("code", {"code": own_code(first)})
+        second = many.kaasd.api().as_token(answer.json()["access_token"])
+        assert [v["id"] for v in second.get("/v2/whoami")["vcenters"]] == [v.instance_uuid for v in many.vcenters]
+        assert second.names() == ["vc0-east", "vc1-east"]
+
+
+# -- who may show the panel ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_panel_is_for_confirmed_hx_clusters_and_registered_vcenters(place: Place) -> None:
+    vcenter = place.world.vcenter
+    name = vcenter.address.rsplit(":", 1)[0]
+    here = f"https://{name}:{vcenter.port}"
+    anybody = place.world.kaasd.api()
+    assert set(anybody.get("/v2/panel")["origins"]) == {here, place.origin}
+    assert set(anybody.get("/v2/panel", hx_cluster="East")["origins"]) <= {here, place.origin}
+    assert anybody.get("/v2/panel", hx_cluster="nowhere")["origins"] == [here]
+    place.admin.expect(204, "DELETE", f"/v2/hx-clusters/{place.hx[EAST]}/connection")
+    assert anybody.get("/v2/panel")["origins"] == [here]
