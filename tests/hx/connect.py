@@ -19,6 +19,7 @@ from . import forms
 from .cluster import Cluster
 from .faults import Fault, begins, spoiled
 from .forms import CLUSTERS, VCENTER, Refused, Request
+from .host_page import HostPage
 from .tokens import Accounts, Denied, Limited, Tokens, canonical
 from .wire import Answer, Server
 
@@ -69,6 +70,7 @@ class HxConnect:
                  now: Callable[[], float] = time.monotonic) -> None:
         self.cluster = Cluster(name, uuid, vcenter_datacenter, vcenter_cluster)
         self.accounts = Accounts()
+        self.page: HostPage | None = None  # what browsers are shown
         self.clock = 0.0  # seconds ahead of `now`
         self.tells_retry_after = True  # with the limits of sign-on
         self._now = now
@@ -273,6 +275,9 @@ class HxConnect:
         return answer
 
     def _answered(self, request: Request) -> Answer:
+        page = self.page.answer(request) if self.page else None  # beside the interface, at the same address
+        if page is not None:
+            return page
         with self._changed:
             try:
                 answer = self._judged(request)

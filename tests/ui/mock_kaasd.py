@@ -69,10 +69,24 @@ class World:
         self.gate.set()
         self.refusals: dict[str, Refusal] = {}
         self.garbage: set[str] = set()  # paths that answer a proxy's HTML
+        self.origins: list[str] = []  # of the pages that may show the panel
+        self.codes: dict[str, tuple[dict[str, Any], str | None]] = {}  # one-time codes: session, origin of the page that may hand it over
+        self.tickets: dict[str, str] = {}  # clone tickets, and whose they are
         self.sessions: dict[str, tuple[dict[str, Any], float]] = {}  # by token: session, end of the token
         self.ended: set[str] = set()
         self.requests: list[tuple[str, str, int]] = []  # method, path, status
         self.violations: list[str] = []  # what the contract does not allow
+
+    def session_of(self, name: str, role: str = "user") -> dict[str, Any]:
+        """A session of somebody whom the vCenter knows, in which a program acts or a ticket spoke."""
+        end = datetime.now(UTC) + timedelta(seconds=self.session_s)
+        return {"id": secrets.token_hex(8), "name": name, "source": "vcenter:vc.example.com", "role": role, "end": end}
+
+    def give_code(self, session: dict[str, Any], origin: str | None) -> str:
+        """As a program gets one for a page (`origin`), or a page for a window of its own."""
+        code = secrets.token_hex(16)
+        self.codes[code] = (session, origin)
+        return code
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -133,6 +147,8 @@ class Handler(BaseHTTPRequestHandler):
             raise self.world.refusals[path]
         calls = {("GET", "/v2/login"): self.login_ways, ("POST", "/v2/login/kerberos"): self.login_kerberos,
                  ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
+                 ("POST", "/v2/login/code"): self.login_code, ("POST", "/v2/session/code"): self.session_code,
+                 ("POST", "/v2/login/vcenter"): self.login_ticket, ("GET", "/v2/panel"): self.panel,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
                  ("GET", "/v2/hx-clusters"): self.list_hx,
@@ -142,6 +158,10 @@ class Handler(BaseHTTPRequestHandler):
             return calls[self.command, path]()
         if self.command == "GET" and path.startswith("/v2/clusters/"):
             return self.show_cluster(*path.removeprefix("/v2/clusters/").split("/"))
+        if self.command == "GET" and path == "/ui/panel":
+            status, headers, body = self.file("panel.html")
+            hosts = " ".join(self.world.origins) or "'none'"
+            return status, {**headers, "Content-Security-Policy": CSP.removesuffix("'none'") + hosts}, body
         if self.command == "GET" and path.startswith("/ui/"):
             return self.file(path[4:] or "index.html")
         raise Refusal(404, "not_found", f"There is nothing at {path}.")
@@ -150,7 +170,7 @@ class Handler(BaseHTTPRequestHandler):
         file = DIST / name
         if "/" in name or not file.is_file():
             raise Refusal(404, "not_found", "There is no such file.")
-        keep = "no-cache" if name == "index.html" else "public, max-age=31536000, immutable"
+        keep = "no-cache" if name.endswith(".html") else "public, max-age=31536000, immutable"
         headers = {"Content-Type": MEDIA[file.suffix], "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff"}
         return 200, {**headers, "Cache-Control": keep}, file.read_bytes()
 
@@ -167,6 +187,27 @@ class Handler(BaseHTTPRequestHandler):
 
     def login_ways(self) -> Reply:
         return self.json(self.world.ways)
+
+    def panel(self) -> Reply:
+        return self.json({"origins": self.world.origins})
+
+    def session_code(self) -> Reply:
+        twin = {**self.session(), "id": secrets.token_hex(8)}
+        return self.json({"code": self.world.give_code(twin, None), "expires_in": 60, "origin": None})
+
+    def login_code(self) -> Reply:
+        asked = json.loads(self.body)
+        session, origin = self.world.codes.pop(asked["code"], (None, None))
+        if session is None or origin != asked.get("origin"):
+            raise Refusal(401, "invalid_credentials", "the code is wrong, has been used, or is older than 60 s", "ask for a new code")
+        return self.issue(session)
+
+    def login_ticket(self) -> Reply:
+        asked = json.loads(self.body)
+        name = self.world.tickets.pop(asked["clone_ticket"], None)
+        if name is None:
+            raise Refusal(401, "invalid_credentials", "The vCenter refused the ticket.")
+        return self.issue(self.world.session_of(name))
 
     def login_kerberos(self) -> Reply:
         if self.world.ticket is None:

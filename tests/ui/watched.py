@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import ConsoleMessage, Frame, Page
 
 AXE = Path(__file__).resolve().parents[2] / "ui-plugin/node_modules/axe-core/axe.min.js"
 # Reported by the browser itself for each answer with an error status; the tests ask for such answers on purpose.
@@ -82,9 +82,14 @@ class WatchedPage:
 
     def axe(self, *without: str) -> list[str]:
         """What axe-core finds wrong, by the rules of WCAG 2.2 A and AA and its best practices, but for the rules that are left out."""
+        return self.axe_in(self.page.main_frame, *without)
+
+    @staticmethod
+    def axe_in(frame: Frame, *without: str) -> list[str]:
+        """The same of one frame, without those in it."""
         # As an expression through the debugger: a script element would be stopped by the page's CSP.
-        self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found: dict[str, Any] = self.page.evaluate("axe.run({resultTypes: ['violations']})")
+        frame.evaluate(AXE.read_text(encoding="utf-8"))
+        found: dict[str, Any] = frame.evaluate("axe.run({resultTypes: ['violations'], iframes: false})")
         return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']]}" for v in found["violations"] if v["id"] not in without]
 
     def small_targets(self) -> list[str]:

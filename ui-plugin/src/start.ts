@@ -1,6 +1,8 @@
-// Puts the page together from what its host gives: a browser tab of its own today; a panel in another product has its own values.
+// Puts the page together from what its host gives: a browser tab of its own, the frame of HX Connect, the vSphere Client.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiClient } from './api/client.js';
+import type { Token } from './api/types.js';
+import type { HostState } from './hosts/hand-over.js';
 import { Session } from './session/session.js';
 import { chooseLanguage } from './strings/index.js';
 import type { App } from './views/app.js';
@@ -15,8 +17,12 @@ export interface Host {
   languages: readonly string[];
   /** Null: as the browser has it. */
   theme: Theme | null;
-  /** Makes the session; without it people sign in by the form. */
-  session?: (api: ApiClient) => Session;
+  /** The page is a part of another one, and can be opened in a window of its own. */
+  isFramed: boolean;
+  /** Signs in without a form, at the start and when a session is over; its answer is null where that does not work now. Null: nobody is there who could. */
+  signIn: ((api: ApiClient) => Promise<Token | null>) | null;
+  /** What becomes of the session. */
+  tell: (state: HostState) => void;
 }
 
 /** Starts `app`, which fills the document. */
@@ -24,8 +30,18 @@ export function start(app: App, host: Host): void {
   document.documentElement.lang = chooseLanguage(host.languages);
   setTheme(host.theme);
   const api = new ApiClient({ base: host.base, fetch: host.fetch });
+  const { signIn } = host;
+  const session = new Session(api, signIn && (() => signIn(api)));
   app.api = api;
-  app.session = host.session?.(api) ?? new Session(api);
+  app.isFramed = host.isFramed;
+  app.session = session;
+  let isSignedIn = false;
+  session.subscribe(() => {
+    if (session.state.signedIn === isSignedIn) return;
+    isSignedIn = session.state.signedIn;
+    host.tell(isSignedIn ? 'signed-in' : 'signed-out');
+  });
+  void session.resume();
 }
 
 /** Takes effect at once. */

@@ -189,7 +189,7 @@ describe('what is typed', () => {
 });
 
 describe('an HX cluster that is named', () => {
-  const hx = (id: string, name: string): HxCluster => ({ id, name }) as HxCluster;
+  const hx = (id: string, name: string): HxCluster => ({ id, name, hx_uuid: `${id}:9`, management_address: `10.0.0.${id}`, vsphere_cluster: { datacenter: 'DC0', name: `C${id}` } }) as HxCluster;
   const named = { ...FIRST_QUERY, hxName: 'HX-East' };
 
   beforeEach(() => {
@@ -202,6 +202,13 @@ describe('an HX cluster that is named', () => {
     await model.start();
     expect(listClusters.mock.calls.map(([query]) => query.hx_cluster_id)).toEqual(['1']);
     expect([model.hxFault, model.query.hxName, model.query.hxClusterId]).toEqual([null, '', '1']);
+  });
+
+  it.each(['1', 'HX-East', '1:9', '10.0.0.1', 'DC0/C1'])('may be called %s', async (hxName) => {
+    listAllHxClusters.mockResolvedValue([hx('1', 'HX-East'), hx('2', 'HX-West')]);
+    model = modelFor({ ...FIRST_QUERY, hxName });
+    await model.start();
+    expect([model.hxFault, model.query.hxClusterId]).toEqual([null, '1']);
   });
 
   it.each([[[], false], [[hx('1', 'HX-East'), hx('2', 'HX-East')], true]])('that is not one (%#) is told, and all are shown', async (items, isSeveral) => {

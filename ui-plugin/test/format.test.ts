@@ -74,7 +74,7 @@ describe('labels', () => {
 
 describe('HX selector', () => {
   it('tells equal names apart, marks what is gone, sorts', () => {
-    const hx = (id: string, name: string, dc: string, present = true): HxCluster => ({ id, name, vsphere_cluster: v(name, id, dc), present });
+    const hx = (id: string, name: string, dc: string, present = true): HxCluster => ({ id, name, hx_uuid: null, management_address: null, vsphere_cluster: v(name, id, dc), present });
     const options = describeHxClusters([hx('1', 'West', 'DC0', false), hx('2', 'East', 'DC1'), hx('3', 'East', 'DC0')]);
     expect(options.map((o) => o.label)).toEqual(['East (DC0 / East)', 'East (DC1 / East)', 'West (gone)']);
   });

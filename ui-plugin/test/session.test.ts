@@ -82,7 +82,7 @@ beforeEach(() => {
   clock = new FakeClock();
   count = 0;
   api = makeApi();
-  session = new Session(api, clock);
+  session = new Session(api, null, clock);
 });
 
 const reason = (): string => (session.state.signedIn ? 'signed in' : session.state.reason);
@@ -331,5 +331,62 @@ describe('end', () => {
     expect(reason()).toBe('signed in');
     session.refused('t1', refusal('token_expired'));
     expect(reason()).toBe('expired');
+  });
+});
+
+describe('a host that knows who is there', () => {
+  const silent = vi.fn<() => Promise<Token | null>>();
+  beforeEach(() => {
+    silent.mockReset().mockImplementation(async () => token());
+    session = new Session(api, silent, clock);
+  });
+
+  it('signs in at the start', async () => {
+    const seen: [boolean, boolean][] = [];
+    session.subscribe(() => seen.push([session.state.signedIn, session.isTrying]));
+    await session.resume();
+    expect(seen).toEqual([[false, true], [true, false], [true, false]]);
+  });
+
+  it.each([[null], [refusal('invalid_credentials')]])('leaves it to the form otherwise (%#)', async (outcome) => {
+    silent.mockImplementation(async () => {
+      if (outcome) throw outcome;
+      return null;
+    });
+    await session.resume();
+    expect([session.state.signedIn, session.isTrying]).toEqual([false, false]);
+  });
+
+  it('is asked again when the session has ended, before a form shows', async () => {
+    await session.resume();
+    await clock.pass(60_000);
+    const seen: boolean[] = [];
+    session.subscribe(() => !session.state.signedIn && seen.push(session.isTrying));
+    session.refused(session.token() ?? '', refusal('session_ended'));
+    await settle();
+    expect([seen.every((isTrying) => isTrying), session.state.signedIn]).toEqual([true, true]);
+    expect(silent).toHaveBeenCalledTimes(2);
+  });
+
+  it('is not asked again at once, nor after a sign-out', async () => {
+    await session.resume();
+    session.refused(session.token() ?? '', refusal('session_ended'));
+    await settle();
+    expect(session.state.signedIn).toBe(false);
+    await session.signIn(CREDENTIALS);
+    await clock.pass(60_000);
+    await session.signOut();
+    expect(silent).toHaveBeenCalledTimes(1);
+  });
+
+  it('comes too late for somebody who has signed in meanwhile', async () => {
+    let answer: (token: Token) => void = () => undefined;
+    silent.mockImplementation(() => new Promise((done) => (answer = done)));
+    const resumed = session.resume();
+    await session.signIn(CREDENTIALS);
+    const mine = session.token();
+    answer(token());
+    await resumed;
+    expect(session.token()).toBe(mine);
   });
 });

@@ -25,10 +25,6 @@
 #include "route.h"
 #include "str.h"
 
-#define PAGE_CSP                                                                                                           \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " \
-    "form-action 'none'; frame-ancestors "
-
 static int api_entry(struct http_request *req, struct http_response *resp, struct err *err);
 
 static const struct route routes[] = {
@@ -170,7 +166,8 @@ static int api_before(struct http_request *req, struct err *err) {
 static void page_headers(const struct http_request *req, struct http_response *resp) {
     if (http_request_is_tls(req))
         http_response_set_header(resp, "Strict-Transport-Security", "max-age=31536000");
-    http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'none'");
+    if (!http_response_header(resp, "Content-Security-Policy")) /* the panel has its own */
+        http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'none'");
 }
 
 static void negotiate_header(const struct api_call *call, struct http_response *resp) {

@@ -9,6 +9,11 @@
 
 struct pages;
 
+/* Content-Security-Policy of every page, to be followed by the origins that may show it in a frame. */
+#define PAGE_CSP                                                                                                           \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " \
+    "form-action 'none'; frame-ancestors "
+
 struct page {
     const char *name; /* file name without folder */
     const char *type; /* media type */

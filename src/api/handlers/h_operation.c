@@ -169,10 +169,10 @@ int h_root(struct api_call *call, struct http_response *resp, struct err *err) {
 
 static int answer_page(struct api_call *call, struct http_response *resp, const char *whole, const char *name, struct err *err) {
     const struct page *page = pages_find(call->api->pages, name);
-    const bool is_index = str_eq(name, "index.html"); /* the one name without a hash */
+    const bool is_named = str_ends(name, ".html"); /* the names without a hash */
     if (!page)
         return no_file(whole, name, err);
-    http_response_set_header(resp, "Cache-Control", is_index ? "no-cache" : "public, max-age=31536000, immutable");
+    http_response_set_header(resp, "Cache-Control", is_named ? "no-cache" : "public, max-age=31536000, immutable");
     return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body});
 }
 

@@ -6,6 +6,7 @@
 #include "api_call.h"
 #include "login_call.h"
 #include "net_addr.h"
+#include "pages.h"
 #include "query.h"
 #include "reply.h"
 #include "secret.h"
@@ -55,6 +56,28 @@ int h_panel(struct api_call *call, struct http_response *resp, struct err *err) 
         json_add(list, json_string(origins.items[i]));
     json_put(object, "origins", list);
     return reply_json(resp, 200, object, err);
+}
+
+int h_ui_panel(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct page *page = pages_find(call->api->pages, "panel.html");
+    struct origins origins = {.count = 0};
+    if (!page) {
+        (void)err_set(err, ERR_NOT_FOUND, "the web page has no file \"panel.html\"");
+        return err_remedy(err, "install the page, and set server.page_dir");
+    }
+    _cleanup_strbuf_ struct strbuf csp;
+    origins_find(call, &origins);
+    strbuf_init(&csp, 32768);
+    strbuf_adds(&csp, PAGE_CSP);
+    for (size_t i = 0; i < origins.count; i++)
+        strbuf_addf(&csp, "%s%s", i ? " " : "", origins.items[i]);
+    if (!origins.count)
+        strbuf_adds(&csp, "'none'");
+    if (csp.failed)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    http_response_set_header(resp, "Content-Security-Policy", csp.data);
+    http_response_set_header(resp, "Cache-Control", "no-cache");
+    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body});
 }
 
 /* -- one-time codes ------------------------------------------------------------------------------------------------------------ */

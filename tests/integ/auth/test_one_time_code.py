@@ -237,5 +237,9 @@ def test_the_panel_is_for_confirmed_hx_clusters_and_registered_vcenters(place: P
     assert set(anybody.get("/v2/panel")["origins"]) == {here, place.origin}
     assert set(anybody.get("/v2/panel", hx_cluster="East")["origins"]) <= {here, place.origin}
     assert anybody.get("/v2/panel", hx_cluster="nowhere")["origins"] == [here]
+    csp = anybody.call("GET", "/ui/panel").headers["Content-Security-Policy"]
+    assert csp.startswith("default-src 'none'; script-src 'self'") and set(csp.split("frame-ancestors ")[1].split()) == {here, place.origin}
+    assert anybody.call("GET", "/ui/").headers["Content-Security-Policy"].endswith("frame-ancestors 'none'")
     place.admin.expect(204, "DELETE", f"/v2/hx-clusters/{place.hx[EAST]}/connection")
     assert anybody.get("/v2/panel")["origins"] == [here]
+    assert place.origin not in anybody.call("GET", "/ui/panel").headers["Content-Security-Policy"]

@@ -104,6 +104,30 @@ export class ApiClient {
     return this.tokenFrom(await this.send({ method: 'POST', path: 'login/password', body: request, token: null }));
   }
 
+  /** Signs in by a one-time code; `origin` is of the page that handed it over, none for our own. */
+  async loginCode(code: string, origin?: string): Promise<Token> {
+    return this.tokenFrom(await this.send({ method: 'POST', path: 'login/code', body: { code, origin }, token: null }));
+  }
+
+  /** Signs in by a clone ticket of a vCenter. */
+  async loginTicket(vcenter: string, cloneTicket: string): Promise<Token> {
+    return this.tokenFrom(await this.send({ method: 'POST', path: 'login/vcenter', body: { vcenter, clone_ticket: cloneTicket }, token: null }));
+  }
+
+  /** A one-time code for a window of the caller's own. */
+  async makeCode(): Promise<string> {
+    const { body } = await this.call<{ code: string }>({ method: 'POST', path: 'session/code' });
+    if (typeof body?.code !== 'string') throw new ApiError({ kind: 'malformed', status: 200 });
+    return body.code;
+  }
+
+  /** Origins of the pages that may show the panel; with a name only those of this HX cluster, and of vCenters. */
+  async panelOrigins(hxCluster: string): Promise<string[]> {
+    const { body } = await this.send<{ origins: string[] }>({ method: 'GET', path: 'panel', query: { hx_cluster: hxCluster }, token: null, timeoutMs: WAYS_TIMEOUT_MS });
+    if (!Array.isArray(body?.origins)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return body.origins;
+  }
+
   /** Exchanges `token` for the next one of its session. */
   async refresh(token: string): Promise<Token> {
     return this.tokenFrom(await this.send({ method: 'POST', path: 'token/refresh', token }));

@@ -167,6 +167,8 @@ export interface AuditEntry {
 export interface HxCluster {
   id: string;
   name: string;
+  hx_uuid: string | null;
+  management_address: string | null;
   vsphere_cluster: VsphereCluster;
   present: boolean;
 }

@@ -1,4 +1,4 @@
-// The part of the page's address behind `#`: what is shown and how; and the name of an HX cluster in front of it. Pure: whatever somebody
+// The part of the page's address behind `#`: what is shown and how; and in front of it, from who made the link, the name of an HX cluster and the id of a cluster. Pure: whatever somebody
 // writes there becomes a place that there is.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ClusterState, Sort } from '../api/types.js';
@@ -52,8 +52,9 @@ const SORTS = new Set(COLUMNS.flatMap(({ sort }) => (sort ? [sort.ascending, sor
 export function readAddress(hash: string, search = ''): Place {
   const [path = '', asked = ''] = split(hash.replace(/^#/, ''));
   const query = readQuery(new URLSearchParams(asked));
-  const hxName = text(new URLSearchParams(search).get('hx_cluster'), TEXT_MAX);
-  const [, first, id = '', named] = path.split('/');
+  const given = new URLSearchParams(search);
+  const hxName = text(given.get('hx_cluster'), TEXT_MAX);
+  const [, first, id = '', named] = (hash === '' ? `/clusters/${given.get('cluster') ?? ''}` : path).split('/');
   return {
     view: first === 'overview' ? 'overview' : 'clusters',
     id: first === 'clusters' && UUID.test(id) ? id : null,

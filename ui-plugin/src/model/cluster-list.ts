@@ -301,7 +301,7 @@ export class ClusterListModel {
 
   private findHxName(): void {
     const name = this.query.hxName;
-    const found = (this.hxClusters ?? []).filter((hx) => hx.name === name);
+    const found = (this.hxClusters ?? []).filter((hx) => isCalled(hx, name));
     this.query = { ...this.query, hxName: '', hxClusterId: found.length === 1 ? (found[0]?.id ?? '') : '' };
     this.hxFault = found.length === 1 ? null : { name, isSeveral: found.length > 1 };
   }
@@ -315,4 +315,10 @@ export class ClusterListModel {
     const offset = (page - 1) * size;
     return { ...this.wholeQuery(), limit: size, ...(offset > 0 ? { offset } : {}) };
   }
+}
+
+/** As `hx_cluster` of the service's own list: by id, name, HX's uuid, address or place in vCenter. */
+function isCalled({ id, name, hx_uuid, management_address, vsphere_cluster: { datacenter, name: vsphere } }: HxCluster, reference: string): boolean {
+  const path = datacenter !== null && vsphere !== null ? `${datacenter}/${vsphere}` : null;
+  return [id, name, hx_uuid, management_address, path].includes(reference);
 }

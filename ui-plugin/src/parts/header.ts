@@ -7,7 +7,7 @@ import { FIRST_PLACE, writeAddress, type View } from '../model/address.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { Disclosure } from './disclosure.js';
-import { keyIcon, logo, openIcon, personIcon, signOutIcon } from './icons.js';
+import { externalIcon, keyIcon, logo, openIcon, personIcon, signOutIcon } from './icons.js';
 
 const VIEWS: readonly View[] = ['clusters', 'overview'];
 /** More are counted, not named: somebody may be in thousands. */
@@ -26,6 +26,10 @@ export class Header extends LitElement {
     nav a:focus-visible { outline-color: var(--bar-text); outline-offset: -2px; }
     @media (forced-colors: active) { nav a:not([aria-current]) { border-color: Canvas; } }
     .who { position: relative; margin-left: auto; min-width: 0; }
+    .window { margin-left: auto; border-color: transparent; background: transparent; color: var(--bar-text); }
+    .window:hover:not(:disabled) { background: var(--bar-hover); }
+    .window:focus-visible { outline-color: var(--bar-text); }
+    .window + .who { margin-left: 0; }
     .me { max-width: 100%; min-height: 40px; padding: 2px var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.25; }
     .me:hover:not(:disabled), .me[aria-expanded='true'] { background: var(--bar-hover); }
     .me:focus-visible { outline-color: var(--bar-text); }
@@ -49,7 +53,7 @@ export class Header extends LitElement {
     @media (max-width: 560px) {
       .lines { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       header { gap: var(--space-2); }
-      .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+      .window span, .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       .account { position: fixed; top: 52px; right: var(--space-4); }
     }
     @media print { .who { display: none; } }
@@ -59,6 +63,8 @@ export class Header extends LitElement {
   /** Null: none of them can be gone to now. */
   @property() view: View | null = null;
   @property({ type: Boolean }) canChangePassword = false;
+  /** The page is a part of another one. */
+  @property({ type: Boolean }) canOpenWindow = false;
 
   private readonly account = new Disclosure(this, '.who', '.me');
 
@@ -67,6 +73,7 @@ export class Header extends LitElement {
     return html`<header>
       <span class="brand">${logo(28)}<span>${strings.product}</span></span>
       ${this.view === null ? nothing : html`<nav aria-label=${strings.header.views}>${VIEWS.map((view) => html`<a href=${writeAddress({ ...FIRST_PLACE, view })} aria-current=${view === this.view ? 'page' : nothing}>${strings.header.view[view]}</a>`)}</nav>`}
+      ${this.canOpenWindow ? html`<button type="button" class="window" @click=${() => this.tell('kaas-open-window')}>${externalIcon}<span>${strings.header.openWindow}</span></button>` : nothing}
       <div class="who" @keydown=${account.onKey} @focusout=${account.onFocusOut}>
         <button type="button" class="me" aria-expanded=${account.isOpen} aria-controls="account" title=${this.who?.name ?? strings.header.account} @click=${account.toggle}>${this.renderName()}${openIcon}</button>
         <section id="account" class="account card" tabindex="-1" aria-label=${strings.header.account} ?hidden=${!account.isOpen}>${account.isOpen ? this.renderAccount() : nothing}</section>

@@ -26,15 +26,22 @@ const SYSTEM_CLOCK: Clock = {
 
 type Api = Pick<ApiClient, 'loginPassword' | 'loginKerberos' | 'refresh' | 'logout' | 'whoami' | 'changePassword'> & { holder: TokenHolder | null };
 
+/** Signs in without anybody typing; null where that does not work now. */
+export type SilentSignIn = () => Promise<Token | null>;
+
 /** Exchange when this part of the life is over: far from the end, so that several attempts fit in. */
 const REFRESH_AT = 0.66;
 /** The service takes a repeated exchange for 30 s; a lost answer must be asked for again within that time. */
 const RETRY_MS = [2_000, 4_000, 8_000, 15_000];
 /** A replica that still asks for a change so long after one has not heard of it yet; this is a multiple of the second that takes. */
 const CHANGE_SETTLES_MS = 5_000;
+/** A session that ends so soon after it was begun by itself would only do so again. */
+const SILENT_AGAIN_MS = 10_000;
 
 export class Session implements TokenHolder {
   state: SessionState = { signedIn: false, reason: 'first' };
+  /** Nobody is signed in, and the host is asked who is there. */
+  isTrying = false;
 
   private current: Token | null = null;
   private expiresAtMs = 0;
@@ -43,9 +50,10 @@ export class Session implements TokenHolder {
   private passwordChangedAtMs = -Infinity;
   /** Counts sessions, so that an answer for an earlier one is not taken for this one. */
   private epoch = 0;
+  private triedAtMs = -Infinity;
   private readonly listeners = new Set<() => void>();
 
-  constructor(private readonly api: Api, private readonly clock: Clock = SYSTEM_CLOCK) {
+  constructor(private readonly api: Api, private readonly silent: SilentSignIn | null = null, private readonly clock: Clock = SYSTEM_CLOCK) {
     api.holder = this;
   }
 
@@ -64,6 +72,24 @@ export class Session implements TokenHolder {
     const token = await this.api.loginPassword(request);
     // Only a local account may have to change its password: known before anything is shown. For others the name may come later.
     await this.begin(token, request.source !== 'local');
+  }
+
+  /** Signs in as the host says, if there is one that knows. What is wrong with that shows in the form, where people sign in then. */
+  async resume(): Promise<void> {
+    if (this.silent === null || this.isTrying || this.clock.now() - this.triedAtMs < SILENT_AGAIN_MS) return;
+    this.triedAtMs = this.clock.now();
+    this.isTrying = true;
+    this.notify();
+    try {
+      const token = await this.silent();
+      this.isTrying = false;
+      if (token !== null && !this.state.signedIn) return await this.begin(token, true);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    } finally {
+      this.isTrying = false;
+    }
+    this.notify();
   }
 
   /** Signs in by the browser's Kerberos ticket; throws as signIn, and AbortError when it was given up. */
@@ -168,7 +194,11 @@ export class Session implements TokenHolder {
     this.clock.cancel(this.timer);
     this.timer = null;
     this.current = null;
-    this.change({ signedIn: false, reason });
+    // The host is asked before anybody hears of the end, so that no form shows up for a moment.
+    const before = this.state;
+    this.state = { signedIn: false, reason };
+    if (before.signedIn && reason !== 'signed-out') void this.resume();
+    this.notify();
   }
 
   private schedule(ms: number, run: () => void): void {
@@ -178,6 +208,10 @@ export class Session implements TokenHolder {
 
   private change(state: SessionState): void {
     this.state = state;
+    this.notify();
+  }
+
+  private notify(): void {
     for (const listener of this.listeners) listener();
   }
 }

@@ -4,7 +4,9 @@ import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
 import type { ApiClient } from '../api/client.js';
+import { ApiError } from '../api/error.js';
 import type { PasswordChange, Role } from '../api/types.js';
+import { addCode } from '../hosts/code.js';
 import { FIRST_PLACE, readAddress, writeAddress, type ListQuery, type Place } from '../model/address.js';
 import '../parts/header.js';
 import '../parts/notice.js';
@@ -23,11 +25,14 @@ type SignedIn = Extract<SessionState, { signedIn: true }>;
 export class App extends LitElement {
   static override styles = css`
     .slow { position: fixed; z-index: 20; left: 16px; right: 16px; bottom: 16px; display: grid; justify-content: center; pointer-events: none; }
+    .trying { display: grid; place-items: center; min-height: 50vh; color: var(--text-soft); }
     .slow kaas-notice { box-shadow: var(--shadow); }
   `;
 
   @property({ attribute: false }) api: ApiClient | null = null;
   @property({ attribute: false }) session: Session | null = null;
+  /** In another page: can be opened in a window of its own. */
+  @property({ type: Boolean }) isFramed = false;
 
   /** By one's own wish. */
   @state() private changing = false;
@@ -73,11 +78,12 @@ export class App extends LitElement {
   }
 
   private renderView(session: Session, api: ApiClient) {
+    if (!session.state.signedIn && session.isTrying) return html`<main class="trying" role="status">${strings.signIn.trying}</main>`;
     if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;
     return html`<kaas-header .who=${who} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
-        @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>
+        .canOpenWindow=${this.isFramed && !form} @kaas-open-window=${() => this.openWindow(api)} @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>
       ${form ? this.renderForm(session, session.state) : this.renderPlace(api, who?.role ?? null)}`;
   }
 
@@ -92,10 +98,15 @@ export class App extends LitElement {
       @kaas-title=${(event: CustomEvent<string>) => (document.title = event.detail)}></kaas-cluster-detail>`);
   }
 
+  /** What a page in a frame was told stays for when the frame is loaded again; in a window of its own the part behind `?` has been taken over. */
+  private get pathname(): string {
+    return this.isFramed ? location.pathname + location.search : location.pathname;
+  }
+
   /** The address names what is shown, so that it can be loaded again, kept and passed on. It takes the place of the one before. */
   private keep(query: ListQuery) {
     this.place = { ...this.place, query };
-    history.replaceState(null, '', location.pathname + writeAddress(this.place));
+    history.replaceState(null, '', this.pathname + writeAddress(this.place));
   }
 
   private renderForm(session: Session, { who, mustChange }: SignedIn) {
@@ -119,11 +130,23 @@ export class App extends LitElement {
     this.changing = true;
   }
 
+  /** The same place. Where no code is to be had, the window asks for a password. */
+  private async openWindow(api: ApiClient) {
+    const hash = writeAddress(this.place);
+    let address = new URL(`./${hash}`, document.baseURI).href;
+    try {
+      address = addCode(hash, await api.makeCode());
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+    window.open(address, '_blank', 'noopener,noreferrer');
+  }
+
   /** Who comes next begins at the front. */
   private signOut(session: Session) {
     remember('signed-out', '1');
     this.place = FIRST_PLACE;
-    history.replaceState(null, '', location.pathname);
+    history.replaceState(null, '', this.pathname);
     return session.signOut();
   }
 
