@@ -2,7 +2,7 @@
 # makes them by npm. PAGEDIR names another folder with built files; configure --without-page leaves the page out.
 pagedir = $(pkgdatadir)/ui
 page_source = $(srcdir)/ui-plugin
-page_inputs = index.html panel.html package-lock.json package.json src tsconfig.json vite.config.ts
+page_inputs = index.html panel.html vsphere.html package-lock.json package.json src tsconfig.json vite.config.ts
 page_missing = { echo "the web page is not built: install Node 18 and npm and run make again, or give a folder with its built files" \
     "(make install PAGEDIR=FOLDER), or leave it out (configure --without-page)" >&2; exit 1; }
 
@@ -29,7 +29,7 @@ uninstall-page:
 	rm -rf "$(DESTDIR)$(pagedir)"
 
 # A tarball without the page, built and as source, would be half a product. The built one is its newest file: nobody builds it again.
-EXTRA_DIST += ui-plugin/.npmrc ui-plugin/README.md ui-plugin/index.html ui-plugin/panel.html ui-plugin/package-lock.json ui-plugin/package.json \
+EXTRA_DIST += ui-plugin/.npmrc ui-plugin/README.md ui-plugin/index.html ui-plugin/panel.html ui-plugin/vsphere.html ui-plugin/package-lock.json ui-plugin/package.json \
     ui-plugin/src ui-plugin/test ui-plugin/tsconfig.json ui-plugin/vite.config.ts
 dist-page: page
 	@test -f "$(page_source)/dist/index.html" || $(page_missing)

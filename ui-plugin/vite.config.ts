@@ -14,7 +14,7 @@ export default defineConfig({
     // The polyfill is an inline-style helper for browsers older than our target.
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
-    rollupOptions: { input: ['index.html', 'panel.html'] },
+    rollupOptions: { input: ['index.html', 'panel.html', 'vsphere.html'] },
   },
   server: {
     host: '127.0.0.1',

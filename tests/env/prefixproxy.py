@@ -1,18 +1,24 @@
 """The way in which the vSphere Client shows a plug-in: pages and calls go through one address, below a path that names plug-in and server
-(https://vcenter/plugins/<key>~<version>~<n>/<host>-<port>/...). Knows nothing of kaasd but its address."""
+(https://vcenter/plugins/<key>~<version>~<n>/<host>-<port>/...), and the script of the client's own that such pages load first
+(tests/vcenter/client). Knows nothing of kaasd but its address."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 import ssl
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import requests
 
 from .certs import ServerCert
+from .places import TOP
 
+SDK = TOP / "tests/vcenter/client/htmlClientSdk.js"
 HOP = {"connection", "transfer-encoding", "keep-alive", "content-length", "content-encoding", "date", "server"}
 FRAME = """<!doctype html><title>vSphere Client</title><body style="margin:0"><h1>HX-East, Monitor</h1>\
 <iframe src="{}" style="border:0;width:100%;height:720px"></iframe></body>"""
@@ -26,6 +32,11 @@ class PrefixProxy:
         self.ca_file = ca_file
         self.prefix = f"/plugins/{key}~{version}~1/{target.removeprefix('https://').replace(':', '-')}"
         self.frame = ""  # address of the view, once it is known
+        # what the client tells its plug-in (htmlClientSdk.js); `without`: calls that it is too old for
+        self.state: dict[str, Any] = {"objects": [], "vcenters": [], "theme": "light", "locale": "en-US", "without": [],
+                                      "views": ["kaas.all", "kaas.cluster"], "prefix": self.prefix}
+        self.session: Callable[[], str | None] = lambda: None  # a token of whoever is signed in at the client
+        self.asked = 0  # how often that was asked for
         self.seen: list[str] = []
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(cert.cert_file, cert.key_file)
@@ -65,6 +76,14 @@ class PrefixProxy:
                     self.reply(found.status_code, dict(found.headers), found.content)
                 elif self.path == "/ui/":
                     self.reply(200, {"Content-Type": "text/html; charset=utf-8"}, FRAME.format(proxy.frame).encode())
+                elif self.path == "/api/ui/htmlClientSdk.js":
+                    script = f"const STATE = {json.dumps(proxy.state)};\n{SDK.read_text()}"
+                    self.reply(200, {"Content-Type": "text/javascript; charset=utf-8"}, script.encode())
+                elif self.path == "/stub/session":
+                    proxy.asked += 1
+                    token = proxy.session()
+                    about = json.dumps({"sessionToken": token, "nodeId": "node-1"}).encode()
+                    self.reply(200 if token else 404, {"Content-Type": "application/json"}, about if token else b"")
                 elif self.path == "/favicon.ico":
                     self.reply(204, {}, b"")
                 else:

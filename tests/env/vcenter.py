@@ -160,9 +160,9 @@ class Control:
         """Deploys an appliance, as it were: token, endpoint, thumbprint_sha256, ovf_environment (XML text)."""
         return self.call("POST", "/solution-install", {"plugin_id": key, **more})
 
-    def plugin_token(self, user: str) -> str:
-        """A plug-in token of a person who is signed in to the vSphere Client."""
-        return self.call("POST", "/plugin-token", {"user": user})["token"]
+    def plugin_token(self, user: str, token: str = "") -> str:
+        """A plug-in token of a person who is signed in to the vSphere Client; `token`: that of a linked vCenter, to be good here, too."""
+        return self.call("POST", "/plugin-token", {"user": user, **({"token": token} if token else {})})["token"]
 
     def put_extension(self, **record: Any) -> None:
         self.call("POST", "/extensions", record)

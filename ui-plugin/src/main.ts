@@ -14,6 +14,9 @@ if (app) {
     languages: navigator.languages,
     theme: null,
     isFramed: false,
+    hasAccount: false,
+    scope: null,
+    openVm: null,
     /** Opened by a page where somebody was signed in: once. */
     signIn: async (api) => {
       const once = code;

@@ -1,7 +1,7 @@
 // Puts the page together from what its host gives: a browser tab of its own, the frame of HX Connect, the vSphere Client.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiClient } from './api/client.js';
-import type { Token } from './api/types.js';
+import type { ClusterScope, Token } from './api/types.js';
 import type { HostState } from './hosts/hand-over.js';
 import { Session } from './session/session.js';
 import { chooseLanguage } from './strings/index.js';
@@ -17,8 +17,14 @@ export interface Host {
   languages: readonly string[];
   /** Null: as the browser has it. */
   theme: Theme | null;
-  /** The page is a part of another one, and can be opened in a window of its own. */
+  /** The page is a part of another one. */
   isFramed: boolean;
+  /** Who is there is the host's affair: the page shows no person and no way out. */
+  hasAccount: boolean;
+  /** What alone is looked at; null: everything. */
+  scope: ClusterScope | null;
+  /** Shows a virtual machine by its address in the vSphere Client; null: the browser does, in another tab. */
+  openVm: ((clientUrl: string) => void) | null;
   /** Signs in without a form, at the start and when a session is over; its answer is null where that does not work now. Null: nobody is there who could. */
   signIn: ((api: ApiClient) => Promise<Token | null>) | null;
   /** What becomes of the session. */
@@ -34,6 +40,9 @@ export function start(app: App, host: Host): void {
   const session = new Session(api, signIn && (() => signIn(api)));
   app.api = api;
   app.isFramed = host.isFramed;
+  app.hasAccount = host.hasAccount;
+  app.scope = host.scope;
+  app.openVm = host.openVm;
   app.session = session;
   let isSignedIn = false;
   session.subscribe(() => {

@@ -38,7 +38,7 @@ beforeEach(() => {
 
 function modelFor(query: typeof FIRST_QUERY): ClusterListModel {
   const listener = { changed, isAdmin: () => isAdmin, isReading: () => isReading };
-  return new ClusterListModel({ listClusters, countClusters, listAllHxClusters, listVcenters }, listener, query, () => new Date(0));
+  return new ClusterListModel({ listClusters, countClusters, listAllHxClusters, listVcenters }, listener, query, null, () => new Date(0));
 }
 
 const names = (): string[] | undefined => model.page?.items.map((c) => c.name);

@@ -16,7 +16,7 @@
 #include "str.h"
 
 #define SCHEMA "1.0.0" /* nothing of later ones is used, so that 7.0 reads it as well */
-#define PAGE_NAME "index.html"
+#define PAGE_NAME "vsphere.html"
 #define NUMBER_END 100000U
 
 /* With ' for " and the name of the file with the icons for %s: one tile of 32 x 32 pixels, the same on light and
@@ -25,7 +25,7 @@ static const char manifest_text[] =
     "{'manifestVersion': '" SCHEMA "',"
     " 'requirements': {'plugin.api.version': '" SCHEMA "', 'vcenter.server': {'version': '[7.0,)', 'environments': ['onprem']}},"
     " 'configuration': {'nameKey': 'plugin.name', 'icon': {'name': 'kaas'}},"
-    " 'global': {'view': {'navigationId': 'kaas.all', 'uri': '" PAGE_NAME "', 'navigationVisible': false}},"
+    " 'global': {'view': {'navigationId': 'kaas.all', 'uri': '" PAGE_NAME "', 'navigationVisible': true}},"
     " 'objects': {'ClusterComputeResource': {'monitor': {'views': ["
     "   {'navigationId': 'kaas.cluster', 'labelKey': 'view.clusters', 'uri': '" PAGE_NAME "'}]}}},"
     " 'definitions': {"

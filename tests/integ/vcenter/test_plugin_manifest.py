@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -17,10 +18,13 @@ from env import browser, vimclient
 from env.certs import make_server_cert
 from env.full import EXTENSION_KEY, World, add_vcenter, register
 from env.kaasd import Kaasd
+from env.many import Many
 from env.mariadb import Mariadb
 from env.places import TOP, Scratch
 from env.prefixproxy import PrefixProxy
 from env.vcenter import StrictVcenter
+from env.watching import add_cluster, nodes, until
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
 PATH = "/plugin/plugin.json"
@@ -86,11 +90,12 @@ def test_what_it_names_is_there_beside_it(world: World, manifest: Json) -> None:
 
 
 def test_the_page_may_be_framed_by_its_own_origin_only(world: World) -> None:
-    inside, outside = fetch(world.kaasd, "/plugin/index.html"), fetch(world.kaasd, "/ui/")
+    inside, outside = fetch(world.kaasd, "/plugin/vsphere.html"), fetch(world.kaasd, "/ui/vsphere.html")
     assert "frame-ancestors 'self'" in inside.headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in outside.headers["Content-Security-Policy"]
     assert inside.content == outside.content
     assert "Strict-Transport-Security" not in inside.headers
+    assert {page.headers["Cache-Control"] for page in (inside, outside)} == {"no-cache"}
     assert fetch(world.kaasd, "/plugin/none.js").status_code == 404
 
 
@@ -122,7 +127,7 @@ def test_the_vcenter_finds_nothing_wrong_with_it(world: World, manifest: Json) -
     base = f"https://{world.vcenter.address}/plugins/{EXTENSION_KEY}~{plugin['version']}/"
     trust = str(world.vcenter.ca_file)
     for view in views(manifest):
-        assert requests.get(base + view["uri"], verify=trust, timeout=30).content == fetch(world.kaasd, "/ui/").content
+        assert requests.get(base + view["uri"], verify=trust, timeout=30).content == fetch(world.kaasd, f"/ui/{view['uri']}").content
 
 
 def with_page(scratch: Scratch, name: str, change: str = "") -> Path:
@@ -199,39 +204,147 @@ def test_a_fetch_by_the_vcenter_is_remembered_over_a_restart(fresh_world: World)
 # -- in the vSphere Client ------------------------------------------------------------------------------------------------------
 
 
+MACHINES = {False: "50010000-0000-4000-8000-000000000101", True: "50010000-0000-4000-8000-000000000102"}
+CLUSTER = "urn:vmomi:ClusterComputeResource:{}:{}"
+
+
 @pytest.fixture
 def client(world: World, scratch: Scratch, manifest: Json) -> Iterator[PrefixProxy]:
+    """The vSphere Client of somebody who may view a datacenter, at the Monitor tab of HX-East."""
     version = version_at(world.vcenter)
     with PrefixProxy(world.kaasd.url, world.kaasd.tls.ca_file, make_server_cert(scratch.path / "front"), EXTENSION_KEY, version) as proxy:
         uri = manifest["objects"]["ClusterComputeResource"]["monitor"]["views"][0]["uri"]
         proxy.frame = urljoin(proxy.prefix + PATH, uri)
+        proxy.session = lambda: world.vcenter.control.plugin_token("viewer-dc@vsphere.local")
+        proxy.state["objects"] = [CLUSTER.format("domain-c7", world.vcenter.instance_uuid)]
+        proxy.state["vcenters"] = [world.vcenter.instance_uuid]
         yield proxy
 
 
-def test_the_page_works_in_a_frame_behind_the_proxy_of_vcenter(world: World, client: PrefixProxy, scratch: Scratch) -> None:
+@contextmanager
+def opened(client: PrefixProxy, scratch: Scratch, **more: Any) -> Iterator[Page]:
+    """The view in the client's frame; in the end nothing was wrong in it."""
     errors: list[str] = []
-    with browser.page(scratch.path / "profile") as page:
+    with browser.page(scratch.path / "profile", **more) as page:
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(f"{client.url}/ui/")
+        yield page
+        calls = page.frames[1].evaluate("window.client.calls")
+    assert [call for call in calls if call[0] == "violation"] == []
+    assert [error for error in errors if "Failed to load resource" not in error] == []
+
+
+def rows(page: Page) -> list[str]:
+    """The names in the list, once there are some."""
+    page.frame_locator("iframe").locator("kaas-cluster-table tbody tr").first.wait_for()
+    return page.frame_locator("iframe").locator("kaas-cluster-table tbody th a").all_text_contents()
+
+
+def on_vsphere(world: World, moref: str) -> list[str]:
+    return world.admin.names(vcenter=world.vcenter.instance_uuid, vsphere_cluster=moref)
+
+
+def test_the_tab_of_a_vsphere_cluster_lists_that_one_without_a_form(world: World, client: PrefixProxy, scratch: Scratch) -> None:
+    with opened(client, scratch) as page:
         frame = page.frame_locator("iframe")
-        frame.locator("input[name=username]").fill("admin")
-        frame.locator("input[name=password]").fill(world.kaasd.admin_password)
-        frame.locator("button[type=submit]").click()
-        frame.locator("kaas-cluster-table tbody tr").first.wait_for()
+        assert rows(page) == on_vsphere(world, "domain-c7") != world.admin.names()
+        assert (frame.locator("kaas-header").count(), frame.locator("kaas-toolbar select").count()) == (0, 0)
         if "KAAS_SHOTS" in os.environ:
-            page.screenshot(path=str(Path(os.environ["KAAS_SHOTS"]) / "plugin-in-vsphere-client.png"))
-        shown = {text for text in frame.locator("kaas-cluster-table tbody tr th, kaas-cluster-table tbody tr td").all_inner_texts()}
-    assert errors == []
-    assert set(world.admin.names()) <= {line for text in shown for line in text.splitlines()}
-    assert all(seen.split()[1].startswith((client.prefix + "/", "/ui/", "/favicon")) for seen in client.seen)
-    assert any(f"{client.prefix}/v2/clusters" in seen for seen in client.seen)
+            page.screenshot(path=str(Path(os.environ["KAAS_SHOTS"]) / "panel-vsphere.png"))
+    assert all(seen.split()[1].startswith((client.prefix + "/", "/ui/", "/favicon", "/api/ui/", "/stub/")) for seen in client.seen)
+    assert not [seen for seen in client.seen if "/login/password" in seen]
+    assert any(f"{client.prefix}/v2/login/vcenter" in seen for seen in client.seen)
+
+
+def test_the_global_view_lists_all_with_its_views_and_no_person(world: World, client: PrefixProxy, scratch: Scratch) -> None:
+    client.state["objects"] = []
+    with opened(client, scratch) as page:
+        assert set(rows(page)) == set(world.sign_in("viewer-dc").names())
+        header = page.frame_locator("iframe").locator("kaas-header")
+        assert (header.locator("nav a").count(), header.locator(".who, .brand, .window").count()) == (2, 0)
+
+
+def test_a_session_that_ends_begins_anew_without_a_form(world: World, client: PrefixProxy, scratch: Scratch) -> None:
+    with opened(client, scratch) as page:
+        rows(page)
+        page.frames[1].evaluate("() => { const real = Date.now; Date.now = () => real() + 60_000; }")  # not at once after the sign-on
+        before = client.asked
+        with page.expect_response(lambda answer: answer.url.endswith("/v2/login/vcenter") and answer.status == 200):
+            for row in world.admin.items("/v2/sessions", principal="VSPHERE.LOCAL\\viewer-dc"):
+                world.admin.expect(204, "DELETE", f"/v2/sessions/{row['id']}")
+        assert rows(page) == on_vsphere(world, "domain-c7")
+        assert client.asked > before
+
+
+def test_theme_language_and_refresh_are_the_clients(world: World, client: PrefixProxy, scratch: Scratch) -> None:
+    client.state |= {"theme": "dark", "locale": "de-DE"}
+    with opened(client, scratch) as page:
+        rows(page)
+        inside = page.frames[1]
+        look = "[document.documentElement.dataset.theme, document.documentElement.lang]"
+        assert inside.evaluate(look) == ["dark", "de-DE"]
+        inside.evaluate("window.client.fire('theme', {name: 'light'})")
+        assert inside.evaluate(look) == ["light", "de-DE"]
+        with page.expect_response(lambda answer: "/v2/clusters?" in answer.url and "limit=50" in answer.url):
+            inside.evaluate("window.client.fire('refresh')")
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_machine_is_shown_by_the_client_itself(world: World, client: PrefixProxy, scratch: Scratch, is_old: bool) -> None:
+    client.state["without"] = ["app.navigateToClientView", "app.getTheme", "event.onThemeChanged"] if is_old else []
+    uuid = world.vcenter.instance_uuid
+    name = f"with-machine-{is_old}".lower()
+    known = add_cluster(world, name, [{"name": "cp-0", "role": "control_plane", "vm_instance_uuid": MACHINES[is_old]}])
+    until(lambda: all(node["vm"] for node in nodes(world, known).values()), "the machine of the node")
+    moref = nodes(world, known)["cp-0"]["vm"]["moref"]
+    with opened(client, scratch) as page:
+        rows(page)
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("link", name=name, exact=True).click()
+        frame.get_by_role("link", name="Nodes").click()
+        frame.locator("kaas-node-table a.machine").first.click()
+        urn = f"urn:vmomi:VirtualMachine:{moref}:{uuid}"
+        wanted = ["navigateTo", urn] if is_old else ["navigateToClientView", "vm.summary", urn]
+        until(lambda: wanted in page.frames[1].evaluate("window.client.calls"), "the way to the machine")
+        assert len(page.context.pages) == 2  # the empty first one and this; no further tab
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_one_page_is_signed_in_to_the_vcenters_of_a_linked_group(scratch: Scratch, is_linked: bool) -> None:
+    """In the global view. Where the second one does not take the session, what lies there is left out."""
+    with Many(2) as many:
+        first, second = many.vcenters
+        host = make_server_cert(scratch.path / "front")
+        with PrefixProxy(many.kaasd.url, many.kaasd.tls.ca_file, host, EXTENSION_KEY, version_at(first)) as client:
+            client.frame = urljoin(client.prefix + PATH, "vsphere.html")
+            client.state["vcenters"] = [first.instance_uuid, second.instance_uuid]
+
+            def session() -> str:
+                token = first.control.plugin_token("viewer-east@vsphere.local")
+                return second.control.plugin_token("viewer-east@vsphere.local", token) if is_linked else token
+
+            client.session = session
+            with opened(client, scratch) as page:
+                assert rows(page) == (["vc0-east", "vc1-east"] if is_linked else ["vc0-east"])
+
+
+def test_who_is_not_signed_in_at_the_client_has_the_form(client: PrefixProxy, scratch: Scratch) -> None:
+    client.session = lambda: None
+    with opened(client, scratch) as page:
+        page.frame_locator("iframe").locator("input[name=password]").wait_for()
+
+
+def test_outside_the_client_the_page_says_where_it_belongs(world: World, scratch: Scratch) -> None:
+    with browser.page(scratch.path / "profile") as page:
+        page.goto(f"{world.kaasd.url}/ui/vsphere.html")
+        page.get_by_text("This page is a part of the vSphere Client").wait_for()
 
 
 def test_a_foreign_page_cannot_frame_it(world: World, scratch: Scratch) -> None:
     """Only by its own origin: a page elsewhere that frames our address directly shows nothing."""
     host = make_server_cert(scratch.path / "front")
     with PrefixProxy(world.kaasd.url, world.kaasd.tls.ca_file, host, EXTENSION_KEY, "1") as elsewhere:
-        elsewhere.frame = f"{world.kaasd.url}/plugin/index.html"
+        elsewhere.frame = f"{world.kaasd.url}/plugin/vsphere.html"
         with browser.page(scratch.path / "profile") as page, page.expect_console_message(lambda m: "frame-ancestors" in m.text):
             page.goto(f"{elsewhere.url}/ui/")

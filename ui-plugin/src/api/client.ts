@@ -52,6 +52,8 @@ interface Call {
   signal?: AbortSignal | undefined;
   /** Undefined: the holder's token. Null: none. */
   token?: string | null;
+  /** Of the vSphere Client. */
+  pluginSession?: string;
   /** The browser may answer the service's question for a Kerberos ticket (RFC 4559), for which it must be allowed to send credentials. */
   negotiates?: boolean;
   timeoutMs?: number;
@@ -112,6 +114,16 @@ export class ApiClient {
   /** Signs in by a clone ticket of a vCenter. */
   async loginTicket(vcenter: string, cloneTicket: string): Promise<Token> {
     return this.tokenFrom(await this.send({ method: 'POST', path: 'login/vcenter', body: { vcenter, clone_ticket: cloneTicket }, token: null }));
+  }
+
+  /** Signs in by the session of the vSphere Client, which gives it to its plug-ins. */
+  async loginPlugin(vcenter: string, session: string): Promise<Token> {
+    return this.tokenFrom(await this.send({ method: 'POST', path: 'login/vcenter', body: { vcenter }, token: null, pluginSession: session }));
+  }
+
+  /** Adds a further vCenter to the session of `token`, in the same way. */
+  async addVcenter(token: string, vcenter: string, session: string): Promise<void> {
+    await this.send({ method: 'POST', path: 'session/vcenters', body: { vcenter }, token, pluginSession: session });
   }
 
   /** A one-time code for a window of the caller's own. */
@@ -344,6 +356,7 @@ function headersOf(call: Call): Record<string, string> {
   const headers: Record<string, string> = { Accept: 'application/json, application/problem+json', 'X-KaaS': '1' };
   if (call.token) headers['Authorization'] = `Bearer ${call.token}`;
   if (call.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (call.pluginSession) headers['vmware-api-session-id'] = call.pluginSession;
   if (call.etag) headers['If-None-Match'] = call.etag;
   return headers;
 }

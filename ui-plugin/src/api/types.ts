@@ -217,7 +217,15 @@ export interface ClusterCounts {
 export type SortKey = 'name' | 'state' | 'kubernetes_version' | 'control_plane' | 'workers' | 'hx_cluster' | 'created_at' | 'updated_at';
 export type Sort = SortKey | `-${SortKey}`;
 
-export interface ClusterFilter {
+/** What lies on one vSphere cluster. */
+export interface ClusterScope {
+  /** Instance UUID. */
+  vcenter: string;
+  /** Managed object id. */
+  vsphere_cluster: string;
+}
+
+export interface ClusterFilter extends Partial<ClusterScope> {
   q?: string;
   hx_cluster_id?: string;
   /** States, separated by commas. */

@@ -47,6 +47,9 @@ if (app) {
     languages: wanted === null ? navigator.languages : [wanted, ...navigator.languages],
     theme: themeOf(asked.get('theme')),
     isFramed,
+    hasAccount: false,
+    scope: null,
+    openVm: null,
     signIn: isFramed ? signIn : null,
     tell: (state: HostState) => isFramed && tell(origins, window.parent, { type: 'kaas:state', state }),
   });

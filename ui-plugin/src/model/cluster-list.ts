@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { Answer, ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, HxCluster, Sort, StaleReason } from '../api/types.js';
+import type { ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterScope, HxCluster, Sort, StaleReason } from '../api/types.js';
 import { FIRST_QUERY, type ListQuery } from './address.js';
 import { countMoves, inPlace } from './rows.js';
 
@@ -53,7 +53,7 @@ export class ClusterListModel {
   private readonly life = new AbortController();
 
   constructor(
-    private readonly api: Api, private readonly listener: ListListener, query: ListQuery = FIRST_QUERY, private readonly now: () => Date = () => new Date(),
+    private readonly api: Api, private readonly listener: ListListener, query: ListQuery = FIRST_QUERY, readonly scope: ClusterScope | null = null, private readonly now: () => Date = () => new Date(),
   ) {
     this.query = query;
   }
@@ -69,7 +69,7 @@ export class ClusterListModel {
 
   /** What to follow, and to count: the question, whatever its page, order and states, since the counts are of all states. */
   watched(): ClusterFilter {
-    return { q: this.query.q.trim(), hx_cluster_id: this.query.hxClusterId, label: this.query.label };
+    return { ...this.scope, q: this.query.q.trim(), hx_cluster_id: this.query.hxClusterId, label: this.query.label };
   }
 
   /** The question without its page, for all of its rows. */
@@ -285,7 +285,9 @@ export class ClusterListModel {
     this.listener.changed();
   }
 
+  /** What lies on one vSphere cluster lies on one HX cluster at most. */
   private async loadHxClusters(): Promise<void> {
+    if (this.scope !== null) return;
     try {
       const all = await this.api.listAllHxClusters(this.life.signal);
       if (this.life.signal.aborted) return;

@@ -63,22 +63,28 @@ export class Header extends LitElement {
   /** Null: none of them can be gone to now. */
   @property() view: View | null = null;
   @property({ type: Boolean }) canChangePassword = false;
+  /** Product and person are the host's affair. */
+  @property({ type: Boolean }) hasAccount = false;
   /** The page is a part of another one. */
   @property({ type: Boolean }) canOpenWindow = false;
 
   private readonly account = new Disclosure(this, '.who', '.me');
 
   override render() {
-    const { account } = this;
     return html`<header>
-      <span class="brand">${logo(28)}<span>${strings.product}</span></span>
+      ${this.hasAccount ? nothing : html`<span class="brand">${logo(28)}<span>${strings.product}</span></span>`}
       ${this.view === null ? nothing : html`<nav aria-label=${strings.header.views}>${VIEWS.map((view) => html`<a href=${writeAddress({ ...FIRST_PLACE, view })} aria-current=${view === this.view ? 'page' : nothing}>${strings.header.view[view]}</a>`)}</nav>`}
       ${this.canOpenWindow ? html`<button type="button" class="window" @click=${() => this.tell('kaas-open-window')}>${externalIcon}<span>${strings.header.openWindow}</span></button>` : nothing}
-      <div class="who" @keydown=${account.onKey} @focusout=${account.onFocusOut}>
+      ${this.hasAccount ? nothing : this.renderPerson()}
+    </header>`;
+  }
+
+  private renderPerson() {
+    const { account } = this;
+    return html`<div class="who" @keydown=${account.onKey} @focusout=${account.onFocusOut}>
         <button type="button" class="me" aria-expanded=${account.isOpen} aria-controls="account" title=${this.who?.name ?? strings.header.account} @click=${account.toggle}>${this.renderName()}${openIcon}</button>
         <section id="account" class="account card" tabindex="-1" aria-label=${strings.header.account} ?hidden=${!account.isOpen}>${account.isOpen ? this.renderAccount() : nothing}</section>
-      </div>
-    </header>`;
+      </div>`;
   }
 
   /** Whose name the service has not told yet can sign out all the same. */

@@ -84,7 +84,13 @@ function machine({ vm, vm_name }: Node): TemplateResult {
   const name = vm?.name ?? vm_name;
   const href = safeHttpsUrl(vm?.client_url ?? null);
   if (!name || !href) return html`<bdi>${name ?? strings.table.none}</bdi>`;
-  return html`<a class="machine" href=${href} target="_blank" rel="noopener noreferrer"><bdi>${name}</bdi><span class="sr-only">${strings.detail.inClient}</span>${externalIcon}</a>`;
+  return html`<a class="machine" href=${href} @click=${(event: Event) => offerVm(event, href)} target="_blank" rel="noopener noreferrer"><bdi>${name}</bdi><span class="sr-only">${strings.detail.inClient}</span>${externalIcon}</a>`;
+}
+
+/** Who shows machines in another way takes the event; else it is a link as any. */
+function offerVm(event: Event, href: string): void {
+  const offer = new CustomEvent<string>('kaas-open-vm', { detail: href, bubbles: true, composed: true, cancelable: true });
+  if (!event.currentTarget?.dispatchEvent(offer)) event.preventDefault();
 }
 
 function vmWord({ vm }: Node): string {

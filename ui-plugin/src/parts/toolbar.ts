@@ -41,6 +41,8 @@ export class Toolbar extends LitElement {
   /** Null while they are not known. */
   @property({ attribute: false }) hxOptions: readonly HxOption[] | null = null;
   @property({ type: Boolean }) hxFailed = false;
+  /** The rows are of one vSphere cluster: there is no HX cluster to choose. */
+  @property({ type: Boolean }) isScoped = false;
   @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   @property({ type: Boolean }) loading = false;
   @property({ type: Boolean }) exporting = false;
@@ -52,7 +54,7 @@ export class Toolbar extends LitElement {
         <input type="search" maxlength="100" spellcheck="false" autocomplete="off" aria-label=${strings.list.filterLabel} placeholder=${strings.list.filter}
           .value=${live(this.q)} @input=${this.onInput} />
       </div>
-      <div class="select">${this.renderSelect()}</div>
+      ${this.isScoped ? nothing : html`<div class="select">${this.renderSelect()}</div>`}
       ${this.label ? this.renderLabel() : nothing}
       ${this.isFiltered ? html`<button type="button" class="plain" @click=${this.clear}>${strings.list.clearFilters}</button>` : nothing}
       <div class="right">

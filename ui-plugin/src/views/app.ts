@@ -5,7 +5,7 @@ import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
-import type { PasswordChange, Role } from '../api/types.js';
+import type { ClusterScope, PasswordChange, Role } from '../api/types.js';
 import { addCode } from '../hosts/code.js';
 import { FIRST_PLACE, readAddress, writeAddress, type ListQuery, type Place } from '../model/address.js';
 import '../parts/header.js';
@@ -14,8 +14,11 @@ import type { Session, SessionState } from '../session/session.js';
 import { remember } from '../session/tab-memory.js';
 import { strings } from '../strings/index.js';
 import './change-password.js';
+import type { ClusterDetail } from './cluster-detail.js';
 import './cluster-detail.js';
+import type { ClusterList } from './cluster-list.js';
 import './cluster-list.js';
+import type { Overview } from './overview.js';
 import './overview.js';
 import './sign-in.js';
 
@@ -31,8 +34,11 @@ export class App extends LitElement {
 
   @property({ attribute: false }) api: ApiClient | null = null;
   @property({ attribute: false }) session: Session | null = null;
-  /** In another page: can be opened in a window of its own. */
+  /** As its host has it (start.ts). */
   @property({ type: Boolean }) isFramed = false;
+  @property({ type: Boolean }) hasAccount = false;
+  @property({ attribute: false }) scope: ClusterScope | null = null;
+  @property({ attribute: false }) openVm: ((clientUrl: string) => void) | null = null;
 
   /** By one's own wish. */
   @state() private changing = false;
@@ -52,14 +58,22 @@ export class App extends LitElement {
     window.scrollTo({ top: 0 });
   };
 
+  private readonly onVm = (event: Event): void => {
+    if (this.openVm === null) return;
+    event.preventDefault();
+    this.openVm((event as CustomEvent<string>).detail);
+  };
+
   override connectedCallback() {
     super.connectedCallback();
     window.addEventListener('hashchange', this.onAddress);
+    this.addEventListener('kaas-open-vm', this.onVm);
   }
 
   override disconnectedCallback() {
     super.disconnectedCallback();
     window.removeEventListener('hashchange', this.onAddress);
+    this.removeEventListener('kaas-open-vm', this.onVm);
   }
 
   override willUpdate(changed: Map<PropertyKey, unknown>) {
@@ -82,20 +96,31 @@ export class App extends LitElement {
     if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;
-    return html`<kaas-header .who=${who} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
-        .canOpenWindow=${this.isFramed && !form} @kaas-open-window=${() => this.openWindow(api)} @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>
+    return html`${this.scope ? nothing : this.renderHeader(session, api, session.state)}
       ${form ? this.renderForm(session, session.state) : this.renderPlace(api, who?.role ?? null)}`;
+  }
+
+  /** What shows one vSphere cluster has nothing to go to. */
+  private renderHeader(session: Session, api: ApiClient, { who, mustChange }: SignedIn) {
+    const form = mustChange || this.changing;
+    return html`<kaas-header .who=${who} .hasAccount=${this.hasAccount} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
+        .canOpenWindow=${this.isFramed && !this.hasAccount && !form} @kaas-open-window=${() => this.openWindow(api)} @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>`;
   }
 
   private renderPlace(api: ApiClient, role: Role | null) {
     const { view, id, part, query } = this.place;
     if (view === 'overview') return html`<kaas-overview .api=${api} .viewerRole=${role}></kaas-overview>`;
     if (id === null) {
-      return html`<kaas-cluster-list .api=${api} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom}
+      return html`<kaas-cluster-list .api=${api} .scope=${this.scope} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom}
         @kaas-query=${(event: CustomEvent<ListQuery>) => this.keep(event.detail)}></kaas-cluster-list>`;
     }
     return keyed(id, html`<kaas-cluster-detail .api=${api} .viewerRole=${role} .clusterId=${id} .openPart=${part} .asked=${query}
       @kaas-title=${(event: CustomEvent<string>) => (document.title = event.detail)}></kaas-cluster-detail>`);
+  }
+
+  /** What is shown, anew. */
+  refresh(): void {
+    this.renderRoot.querySelector<ClusterList | ClusterDetail | Overview>('kaas-cluster-list, kaas-cluster-detail, kaas-overview')?.refresh();
   }
 
   /** What a page in a frame was told stays for when the frame is loaded again; in a window of its own the part behind `?` has been taken over. */

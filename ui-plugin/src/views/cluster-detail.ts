@@ -76,6 +76,11 @@ export class ClusterDetail extends LitElement {
     this.heading.focus();
   }
 
+  /** Everything anew, as the button does. */
+  refresh(): void {
+    void this.model.load();
+  }
+
   private onChange() {
     this.requestUpdate();
     if (this.model.cluster) this.dispatchEvent(new CustomEvent<string>('kaas-title', { detail: strings.detail.documentTitle(this.model.cluster.name) }));

@@ -4,7 +4,7 @@ import { LitElement, html, nothing } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { ClusterState, Role, Sort } from '../api/types.js';
+import type { ClusterScope, ClusterState, Role, Sort } from '../api/types.js';
 import { FIRST_PLACE, FIRST_QUERY, writeAddress, type ListQuery, type PageSize } from '../model/address.js';
 import { ClusterListModel } from '../model/cluster-list.js';
 import { NARROW_COLUMNS, USUAL_COLUMNS, readColumns, type ColumnId } from '../model/columns.js';
@@ -35,6 +35,8 @@ export class ClusterList extends LitElement {
 
   @property({ attribute: false }) api!: ApiClient;
   @property() viewerRole: Role | null = null;
+  /** What alone is shown; null: everything. */
+  @property({ attribute: false }) scope: ClusterScope | null = null;
   /** What has just been done, to be said above the list until something is done here. */
   @property() notice = '';
   /** What is asked, as the address has it; what somebody asks here is told by `kaas-query`. */
@@ -67,7 +69,7 @@ export class ClusterList extends LitElement {
   override connectedCallback() {
     super.connectedCallback();
     const listener = { changed: () => this.onChange(), isAdmin: () => this.viewerRole === 'admin', isReading: () => this.table?.isReading ?? false };
-    this.model = new ClusterListModel(this.api, listener, this.asked);
+    this.model = new ClusterListModel(this.api, listener, this.asked, this.scope);
     this.watch = new ListWatch(this.api, {
       changed: () => void this.model.refreshQuietly(),
       same: () => this.model.noteAnswer(),
@@ -105,6 +107,11 @@ export class ClusterList extends LitElement {
     if (!this.table?.focusOn(id)) this.heading.focus();
   }
 
+  /** Everything anew, as the button does. */
+  refresh(): void {
+    void this.act(this.model.refresh());
+  }
+
   /** What is asked for is what is followed, as soon as it has been answered: if by a failure, following finds out when that is over. */
   private onChange() {
     this.requestUpdate();
@@ -122,7 +129,7 @@ export class ClusterList extends LitElement {
     return html`<main aria-busy=${model.loading}>
       <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
       <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .label=${model.query.label} .isFiltered=${model.isFiltered}
-        .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
+        .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .isScoped=${this.scope !== null} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
         @kaas-type=${(event: CustomEvent<string>) => this.act(model.type(event.detail))} @kaas-ask=${(event: CustomEvent<Partial<ListQuery>>) => this.ask(event.detail)}
         @kaas-clear=${() => this.act(model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save}></kaas-toolbar>
       ${this.renderMessages()}

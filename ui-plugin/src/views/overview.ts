@@ -64,6 +64,11 @@ export class Overview extends LitElement {
     this.heading.focus();
   }
 
+  /** Everything anew, as the button does. */
+  refresh(): void {
+    void this.model.load();
+  }
+
   private onChange() {
     this.requestUpdate();
     if (!this.model.loading && document.visibilityState === 'visible') this.watch.follow({});

@@ -88,8 +88,9 @@ func (s *Server) ctlExpire(r *http.Request) (any, error) {
 // ctlPluginToken plays the vSphere Client: a user signs in there and the plug-in gets a token.
 func (s *Server) ctlPluginToken(r *http.Request) (any, error) {
 	var a struct {
-		User string `json:"user"`
-		Key  string `json:"session_key"`
+		User  string `json:"user"`
+		Key   string `json:"session_key"`
+		Token string `json:"token"`
 	}
 	if err := arguments(r, &a); err != nil {
 		return nil, err
@@ -104,7 +105,10 @@ func (s *Server) ctlPluginToken(r *http.Request) (any, error) {
 		}
 		x = s.beginSession(newCookie(), u.principal(), u.FullName, "", nil)
 	}
-	token := randomHex(16)
+	token := a.Token // of another vCenter of the linked group
+	if token == "" {
+		token = randomHex(16)
+	}
 	s.plugins[token] = x
 	return map[string]string{"token": token, "session_key": x.Key, "user_name": x.UserName}, nil
 }

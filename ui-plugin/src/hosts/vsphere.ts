@@ -1,0 +1,105 @@
+// The entry of the page in the vSphere Client, as its remote plug-in: who is there, what is looked at, theme and language are the client's.
+// What of htmlClientSdk is used is declared here, as VMware documents it; calls that older clients lack are looked for first.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { ApiClient } from '../api/client.js';
+import { ApiError } from '../api/error.js';
+import type { Token } from '../api/types.js';
+import { setTheme, start, type Theme } from '../start.js';
+import '../views/app.js';
+import { readUrn, type Urn } from './urn.js';
+
+interface Sdk {
+  initialize(then: () => void): void;
+  app: {
+    getContextObjects(): { id: string }[];
+    getSessionInfo(then: (info: { sessionToken: string } | null) => void): void;
+    getPluginBackendInfo?(then: (info: { backendServersPerVc?: Record<string, unknown> } | null) => void): void;
+    getClientLocale?(): string;
+    getTheme?(): { name: string };
+    navigateToClientView?(to: { targetViewId: string; objectId: string }): void;
+    navigateTo(to: { objectId: string }): void;
+  };
+  event: {
+    onThemeChanged?(then: (theme: { name: string }) => void): void;
+    onGlobalRefresh?(then: () => void): void;
+  };
+}
+
+const sdk = (window as { htmlClientSdk?: Sdk }).htmlClientSdk;
+
+function themeOf(name: string | undefined): Theme | null {
+  return name === 'light' || name === 'dark' ? name : null;
+}
+
+/** vCenters that have our plug-in, and so know KaaS: those of one linked group. */
+function askVcenters({ app }: Sdk): Promise<string[]> {
+  return new Promise((done) => {
+    if (!app.getPluginBackendInfo) return done([]);
+    app.getPluginBackendInfo((info) => done(Object.keys(info?.backendServersPerVc ?? {})));
+  });
+}
+
+function askSession({ app }: Sdk): Promise<string | null> {
+  return new Promise((done) => app.getSessionInfo((info) => done(info?.sessionToken ?? null)));
+}
+
+/** At the vCenter of what is looked at, else at the first that takes the session; then at the others. What these do not take is left to the list, which says what is missing. */
+async function signIn(sdk: Sdk, at: string | null, api: ApiClient): Promise<Token | null> {
+  const session = await askSession(sdk);
+  const vcenters = await askVcenters(sdk);
+  if (session === null) return null;
+  const wanted = at === null ? vcenters : [at, ...vcenters.filter((vcenter) => vcenter !== at)];
+  for (const [n, vcenter] of wanted.entries()) {
+    try {
+      const token = await api.loginPlugin(vcenter, session);
+      await addVcenters(api, token, wanted.slice(n + 1), session);
+      return token;
+    } catch (error) {
+      if (!(error instanceof ApiError) || n + 1 === wanted.length || at !== null) throw error;
+    }
+  }
+  return null;
+}
+
+async function addVcenters(api: ApiClient, token: Token, vcenters: readonly string[], session: string): Promise<void> {
+  for (const vcenter of vcenters) {
+    try {
+      await api.addVcenter(token.access_token, vcenter, session);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+}
+
+/** In this client, at the machine's own vCenter. */
+function openVm({ app }: Sdk, clientUrl: string): void {
+  const objectId = decodeURIComponent(/\/(urn:[^/]+)/.exec(clientUrl)?.[1] ?? '');
+  if (readUrn(objectId) === null) return;
+  if (app.navigateToClientView) app.navigateToClientView({ targetViewId: 'vm.summary', objectId });
+  else app.navigateTo({ objectId });
+}
+
+function show(sdk: Sdk): void {
+  const app = document.querySelector('kaas-app');
+  if (!app) return;
+  const context: Urn | null = readUrn(sdk.app.getContextObjects()[0]?.id ?? '');
+  const locale = sdk.app.getClientLocale?.();
+  start(app, {
+    // Through vCenter's proxy, whose path stands in front of ours.
+    base: new URL('../v2/', document.baseURI).href,
+    fetch: window.fetch.bind(window),
+    languages: locale ? [locale, ...navigator.languages] : navigator.languages,
+    theme: themeOf(sdk.app.getTheme?.().name),
+    isFramed: true,
+    hasAccount: true,
+    scope: context?.type === 'ClusterComputeResource' ? { vcenter: context.vcenter, vsphere_cluster: context.moref } : null,
+    signIn: (api) => signIn(sdk, context?.vcenter ?? null, api),
+    openVm: (clientUrl) => openVm(sdk, clientUrl),
+    tell: () => undefined,
+  });
+  sdk.event.onThemeChanged?.((theme) => setTheme(themeOf(theme.name)));
+  sdk.event.onGlobalRefresh?.(() => app.refresh());
+}
+
+if (sdk) sdk.initialize(() => show(sdk));
+else document.body.textContent = 'This page is a part of the vSphere Client. Open it there, or go to /ui/ of the service.';
