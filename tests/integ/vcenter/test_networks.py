@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from env.full import register
@@ -12,6 +13,7 @@ from env.kaasd import Kaasd
 from env.netns import Network
 from env.places import Scratch
 from env.vcenter import StrictVcenter, start_strict
+from env.wait import until
 
 pytestmark = [pytest.mark.unsanitized("src/port", "src/vcenter", "src/hyperflex", "src/daemon", "tests/env")]
 
@@ -66,6 +68,12 @@ def test_a_vcenter_is_not_where_only_this_host_listens(place: Place, address: st
     assert "where kaasd does not connect to" in said and REMEDY.format("vcenter.allowed_networks") in said, said
 
 
+def first_reading(place: Place, hx: str) -> dict[str, Any] | None:
+    """What came of it, once it is there: kaasd reads by itself as soon as it is connected."""
+    status: dict[str, Any] = place.kaasd.ctl.json("hx", "connection", hx)["status"]
+    return status if status["checked_at"] else None
+
+
 def test_a_vcenter_elsewhere_is_reached_and_hx_clusters_are_judged_alike(place: Place) -> None:
     assert place.add(HERE) == ""
     register(place.kaasd, place.vcenter)
@@ -73,7 +81,7 @@ def test_a_vcenter_elsewhere_is_reached_and_hx_clusters_are_judged_alike(place: 
     for address, told in ((METADATA, "where kaasd does not connect to"), ("127.0.0.1", "where kaasd does not connect to"),
                           (HERE, "is not the expected one")):
         place.kaasd.ctl.ok("hx", "connect", east, "--address", address, "--port", str(place.vcenter.port), *HX_BODY, stdin="secret\n")
-        status = place.kaasd.ctl.json("hx", "connection", east)["status"]
+        status = until(lambda: first_reading(place, east), "the first reading")
         assert told in status["detail"], status
         assert (REMEDY.format("hx.allowed_networks") in status["remedy"]) == (address != HERE)
 
