@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from http.cookies import Morsel, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,7 @@ CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' 
        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 MEDIA = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".svg": "image/svg+xml", ".png": "image/png"}
+COOKIE = "__Host-kaas"
 REQUEST_ID = "8f14e45f-ceea-467f-a0e6-1f2b3c4d5e6f"
 VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
 PASSWORD_DUE = {"/v2/password", "/v2/whoami", "/v2/token/refresh", "/v2/logout"}  # open to who must change the password
@@ -71,6 +73,7 @@ class World:
         self.garbage: set[str] = set()  # paths that answer a proxy's HTML
         self.origins: list[str] = []  # of the pages that may show the panel
         self.codes: dict[str, tuple[dict[str, Any], str | None]] = {}  # one-time codes: session, origin of the page that may hand it over
+        self.cookies: dict[str, dict[str, Any]] = {}  # refresh cookies: their sessions
         self.tickets: dict[str, str] = {}  # clone tickets, and whose they are
         self.sessions: dict[str, tuple[dict[str, Any], float]] = {}  # by token: session, end of the token
         self.ended: set[str] = set()
@@ -138,7 +141,8 @@ class Handler(BaseHTTPRequestHandler):
                 "detail": refusal.detail, "request_id": REQUEST_ID}
         if refusal.remedy:
             body["remedy"] = refusal.remedy
-        return refusal.status, {"Content-Type": "application/problem+json", **refusal.headers}, json.dumps(body).encode()
+        always = {"Content-Type": "application/problem+json", "X-Content-Type-Options": "nosniff"}
+        return refusal.status, {**always, **refusal.headers}, json.dumps(body).encode()
 
     def answer(self, path: str) -> Reply:
         if path in self.world.garbage:
@@ -148,6 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         calls = {("GET", "/v2/login"): self.login_ways, ("POST", "/v2/login/kerberos"): self.login_kerberos,
                  ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
                  ("POST", "/v2/login/code"): self.login_code, ("POST", "/v2/session/code"): self.session_code,
+                 ("POST", "/v2/session/cookie"): self.session_cookie,
                  ("POST", "/v2/login/vcenter"): self.login_ticket, ("GET", "/v2/panel"): self.panel,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
@@ -246,11 +251,31 @@ class Handler(BaseHTTPRequestHandler):
         return session["source"] == "local" and session["name"] in self.world.must_change
 
     def refresh(self) -> Reply:
-        return self.issue(self.session())
+        if "Authorization" in self.headers:
+            return self.issue(self.session())
+        session = self.world.cookies.pop(self.cookie(), None)
+        if session is None or session["id"] in self.world.ended:
+            raise Refusal(401, "unauthenticated", "there is no token in the request", "sign in")
+        twin = {**session, "id": secrets.token_hex(8)}
+        self.world.ended.add(session["id"])
+        status, headers, body = self.issue(twin)
+        return status, {**headers, "Set-Cookie": self.new_cookie(twin)}, body
+
+    def cookie(self) -> str:
+        return SimpleCookie(self.headers.get("Cookie", "")).get(COOKIE, Morsel()).value or ""
+
+    def new_cookie(self, session: dict[str, Any]) -> str:
+        value = secrets.token_hex(16)
+        self.world.cookies[value] = session
+        return f"{COOKIE}={value}; Path=/; Secure; HttpOnly; SameSite=Strict"
+
+    def session_cookie(self) -> Reply:
+        return 204, {"Set-Cookie": self.new_cookie(self.session())}, b""
 
     def logout(self) -> Reply:
         self.world.ended.add(self.session()["id"])
-        return 204, {}, b""
+        known = self.world.cookies.pop(self.cookie(), None)
+        return 204, {"Set-Cookie": f"{COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0"} if known else {}, b""
 
     def change_password(self) -> Reply:
         session, asked = self.session(), json.loads(self.body)

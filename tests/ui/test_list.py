@@ -135,7 +135,6 @@ def test_columns_are_chosen_and_kept_in_the_tab(mock: MockKaasd, make_page: Make
     expect(opener).to_be_focused()
     expect(heads).to_have_text([*usual[:7], "Age", "Changed"])
     page.reload()
-    watched.fill_and_submit("admin", "secret")
     expect(heads).to_have_text([*usual[:7], "Age", "Changed"])
     opener.click()
     page.get_by_role("button", name="Usual columns").click()
@@ -218,7 +217,6 @@ def test_the_address_keeps_what_is_asked(many: MockKaasd, make_page: MakePage) -
     asked, names = hash_of(page), watched.names()
     assert set(asked.removeprefix("#/clusters?").split("&")) == {"q=c-", "state=ready", "sort=-name", "size=25", "page=3"}
     page.reload()
-    watched.fill_and_submit("admin", "secret")
     expect(page.get_by_text("51 – 72 of 72")).to_be_visible()
     assert (watched.names(), page.get_by_role("searchbox").input_value()) == (names, "c-")
     elsewhere = opened(many, make_page, asked)

@@ -77,7 +77,8 @@ def test_who_is_at_the_page_is_signed_in(site: Site, shots: Shots) -> None:
     expect(panel(page).locator("kaas-header .name")).to_have_text("anna")
     expect(page.locator("#state")).to_have_text("Kubernetes: connected")
     assert page.evaluate("kaas.states") == ["signed-in"]
-    assert not [path for _, path, _ in site.mock.world.requests if path == "/v2/login/password"]
+    assert not [path for _, path, _ in site.mock.world.requests if path in ("/v2/login/password", "/v2/session/cookie")]
+    assert page.context.cookies() == []
     shots(page, "panel-hx")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from conftest import MakePage
+from env.wait import until
 from mock_kaasd import REQUEST_ID, MockKaasd, Refusal
 from playwright.sync_api import Page, Route, expect
 from watched import WatchedPage
@@ -100,6 +101,7 @@ def test_directory_by_keyboard_and_the_next_time(many: MockKaasd, make_page: Mak
     page.get_by_label("Password").fill("secret")
     page.keyboard.press("Enter")
     list_shown(page)
+    watched.sign_out()
     page.reload()
     expect(page.get_by_role("combobox", name="Account")).to_have_value("local")  # the one that signed in last, in this tab
     expect(opened(many, make_page).page.get_by_role("combobox", name="Account")).to_have_value("directory:corp")
@@ -237,3 +239,31 @@ def test_every_width_and_theme(many: MockKaasd, make_page: MakePage, shots: Shot
     expect(watched.page.get_by_role("region", name="Your account")).to_be_visible()
     assert (watched.axe(), watched.overflow()) == ([], 0)
     shots(watched.page, f"account-{width}-{scheme}")
+
+
+def test_a_page_that_is_loaded_again_is_signed_in_where_it_was(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    watched.sign_in(mock.url, "admin", "secret")
+    page = watched.page
+    page.get_by_role("searchbox").fill("prod")
+    expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(2)
+    [(name, value)] = [(cookie["name"], cookie["value"]) for cookie in page.context.cookies()]
+    assert name == "__Host-kaas" and value in mock.world.cookies
+    page.reload()
+    expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(2)
+    assert page.evaluate("document.cookie") == "" and value not in mock.world.cookies
+    assert [path for method, path, _ in mock.world.requests if method == "POST"].count("/v2/login/password") == 1
+    other = page.context.new_page()  # another tab of the same browser
+    other.goto(f"{mock.url}/ui/")
+    expect(other.locator("kaas-cluster-table tbody tr").first).to_be_visible()
+    other.close()
+
+
+def test_who_has_signed_out_is_asked_for_a_password(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    watched.sign_in(mock.url, "admin", "secret")
+    watched.sign_out()
+    expect(watched.page.get_by_label("Password")).to_be_visible()
+    until(lambda: mock.world.cookies == {} and watched.page.context.cookies() == [], "the end of the cookie")
+    watched.page.reload()
+    expect(watched.page.get_by_label("Password")).to_be_visible()

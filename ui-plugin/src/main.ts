@@ -1,10 +1,23 @@
 // The entry of the page in a browser tab of its own.
 // SPDX-License-Identifier: GPL-3.0-or-later
+import type { ApiClient } from './api/client.js';
+import type { Token } from './api/types.js';
 import { takeCode } from './hosts/code.js';
+import { recall } from './session/tab-memory.js';
 import { start } from './start.js';
 import './views/app.js';
 
-let code = takeCode();
+const code = takeCode();
+let isFirst = true;
+
+/** When the page is loaded, and not again: opened by a page where somebody was signed in, or loaded anew. */
+async function signIn(api: ApiClient): Promise<Token | null> {
+  if (!isFirst) return null;
+  isFirst = false;
+  if (code !== null) return await api.loginCode(code);
+  return recall('signed-out') === null ? await api.loginCookie(recall('session')) : null;
+}
+
 const app = document.querySelector('kaas-app');
 if (app) {
   start(app, {
@@ -17,12 +30,8 @@ if (app) {
     hasAccount: false,
     scope: null,
     openVm: null,
-    /** Opened by a page where somebody was signed in: once. */
-    signIn: async (api) => {
-      const once = code;
-      code = null;
-      return once === null ? null : await api.loginCode(once);
-    },
+    keepsCookie: true,
+    signIn,
     tell: () => undefined,
   });
 }

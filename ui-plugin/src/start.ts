@@ -25,6 +25,8 @@ export interface Host {
   scope: ClusterScope | null;
   /** Shows a virtual machine by its address in the vSphere Client; null: the browser does, in another tab. */
   openVm: ((clientUrl: string) => void) | null;
+  /** A page that is loaded again goes on where it was: it has an address, and a browser, of its own. */
+  keepsCookie: boolean;
   /** Signs in without a form, at the start and when a session is over; its answer is null where that does not work now. Null: nobody is there who could. */
   signIn: ((api: ApiClient) => Promise<Token | null>) | null;
   /** What becomes of the session. */
@@ -35,7 +37,7 @@ export interface Host {
 export function start(app: App, host: Host): void {
   document.documentElement.lang = chooseLanguage(host.languages);
   setTheme(host.theme);
-  const api = new ApiClient({ base: host.base, fetch: host.fetch });
+  const api = new ApiClient({ base: host.base, fetch: host.fetch, keepsCookie: host.keepsCookie });
   const { signIn } = host;
   const session = new Session(api, signIn && (() => signIn(api)));
   app.api = api;

@@ -49,6 +49,33 @@ async function failureOf(call: Promise<unknown>): Promise<Failure> {
   return (error as ApiError).failure;
 }
 
+describe('the refresh cookie', () => {
+  const token = { access_token: 'new', token_type: 'Bearer', expires_in: 900, session_expires_at: '2026-03-01T16:00:00Z' };
+  const credentials = async (keepsCookie: boolean): Promise<unknown[]> => {
+    const sent: RequestInit[] = [];
+    const fake = async (_: unknown, init: RequestInit = {}): Promise<Response> => {
+      sent.push(init);
+      return json(token);
+    };
+    const client = new ApiClient({ base: BASE, fetch: fake as typeof fetch, keepsCookie });
+    client.holder = holderOf('tok');
+    await client.loginCookie('sid-1');
+    await client.keepCookie('new'); // came by the cookie, and brought the next one
+    await client.keepCookie('other');
+    await client.refresh('tok');
+    await client.logout('tok');
+    return sent.map(({ credentials: given, headers }) => [given, (headers as Record<string, string>)['Authorization'] ?? null]);
+  };
+
+  it('goes with what needs it, in a tab of its own', async () => {
+    expect(await credentials(true)).toEqual([['same-origin', null], ['same-origin', 'Bearer other'], ['omit', 'Bearer tok'], ['same-origin', 'Bearer tok']]);
+  });
+
+  it('is neither set nor sent in a frame', async () => {
+    expect(await credentials(false)).toEqual([['omit', null], ['omit', 'Bearer tok'], ['omit', 'Bearer tok']]);
+  });
+});
+
 describe('requests', () => {
   it('signs in without a token, below the prefix, as JSON with the X-KaaS header', async () => {
     const { client, sent } = clientOf(json({ access_token: 't', token_type: 'Bearer', expires_in: 900, session_expires_at: '2026-01-01T00:00:00Z' }));

@@ -74,6 +74,7 @@ function makeApi() {
     refresh: vi.fn(async (_: string) => token()),
     logout: vi.fn(async (_: string) => undefined),
     whoami: vi.fn(async () => WHO),
+    keepCookie: vi.fn(async (_: string) => undefined),
     changePassword: vi.fn(async (_: PasswordChange) => undefined),
   };
 }
@@ -388,5 +389,14 @@ describe('a host that knows who is there', () => {
     answer(token());
     await resumed;
     expect(session.token()).toBe(mine);
+  });
+});
+
+describe('the cookie', () => {
+  it('is kept for each session that is begun, and is no matter where it is not', async () => {
+    api.keepCookie.mockRejectedValueOnce(refusal('database_unavailable', 503));
+    await session.signIn(CREDENTIALS);
+    expect(api.keepCookie.mock.calls).toEqual([['t1']]);
+    expect(session.state.signedIn).toBe(true);
   });
 });

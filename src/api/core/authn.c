@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "fsutil.h"
 #include "limits.h"
+#include "secret.h"
 #include "str.h"
 #include "token.h"
 
@@ -202,11 +203,36 @@ static int authn_finish(struct api_call *call, enum authn_step *step, struct err
     return rc ? rc : make_viewer(call, err);
 }
 
+const char *authn_cookie(const struct api_call *call, char buffer[AUTHN_COOKIE_BYTES]) {
+    static const char name[] = AUTHN_COOKIE_NAME "=";
+    const char *header = http_request_header(call->req, "Cookie");
+    for (const char *at = header; at; at = strchr(at, ';'), at = at ? at + 1 : NULL) {
+        at += strspn(at, " ");
+        if (!str_starts(at, name))
+            continue;
+        at += sizeof(name) - 1;
+        if (strspn(at, "0123456789abcdef") != AUTHN_COOKIE_BYTES - 1)
+            return NULL;
+        memcpy(buffer, at, AUTHN_COOKIE_BYTES - 1);
+        buffer[AUTHN_COOKIE_BYTES - 1] = '\0';
+        return buffer;
+    }
+    return NULL;
+}
+
+static bool comes_by_cookie(const struct api_call *call) {
+    char cookie[AUTHN_COOKIE_BYTES] = "";
+    const bool is_asked = (call->endpoint->flags & API_COOKIE) && !http_request_header(call->req, "Authorization");
+    const bool is_there = is_asked && authn_cookie(call, cookie);
+    secret_wipe(cookie, sizeof(cookie));
+    return is_there;
+}
+
 int authn_check(struct api_call *call, enum authn_step *step, struct err *err) {
     uid_t uid;
     int rc;
     *step = AUTHN_DONE;
-    if ((call->endpoint->flags & API_PUBLIC) || is_scraper(call))
+    if ((call->endpoint->flags & API_PUBLIC) || is_scraper(call) || comes_by_cookie(call))
         return 0;
     if (call->door == API_DOOR_ADMIN && http_request_peer_uid(call->req, &uid) &&
         !http_request_header(call->req, "Authorization")) {

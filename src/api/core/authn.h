@@ -24,3 +24,8 @@ int authn_wait(void *arg, worker_fn *run, void *run_arg, struct err *err);
 /* Goes on when the wait is over, with what is known by then; *step may ask for another wait, if the caller is known to several vCenters. As
  * authn_check, and why nothing is known. */
 int authn_take_answer(struct api_call *call, enum authn_step *step, struct err *err);
+
+/* The refresh cookie: a secret in `buffer`, which is returned, or NULL if the request has none that could be one. */
+#define AUTHN_COOKIE_NAME "__Host-kaas"
+#define AUTHN_COOKIE_BYTES 33
+const char *authn_cookie(const struct api_call *call, char buffer[AUTHN_COOKIE_BYTES]);

@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "api_call.h"
+#include "authn.h"
 #include "clock.h"
 #include "login_call.h"
 #include "platform_links.h"
 #include "reply.h"
+#include "secret.h"
 #include "str.h"
+#include "uuid.h"
 #include "views.h"
 
 #define RULES_MAX 1000U             /* of each list in an answer; more are counted */
@@ -59,9 +62,65 @@ int session_require(const struct api_call *call, struct err *err) {
     return err_remedy(err, "sign in and send a token");
 }
 
+/* The prefix: of https only, of this host alone, for all paths (draft-ietf-httpbis-rfc6265bis, section 4.1.3.2). It lives as long as the browser. */
+static void set_cookie(struct http_response *resp, const char *value, const char *more) {
+    _cleanup_secret_ char *text = str_format(AUTHN_COOKIE_NAME "=%s; Path=/; Secure; HttpOnly; SameSite=Strict%s", value, more);
+    if (text)
+        http_response_set_header(resp, "Set-Cookie", text);
+}
+
+static int give_cookie(struct api_call *call, struct http_response *resp, const char *sid, int64_t ends_at_ms, struct err *err) {
+    char cookie[ONE_TIME_CODE_BYTES];
+    int rc = signon_make_cookie(call->api->options.signon, sid, ends_at_ms, cookie, err);
+    if (!rc)
+        set_cookie(resp, cookie, "");
+    secret_wipe(cookie, sizeof(cookie));
+    return rc;
+}
+
+static void take_cookie_back(struct api_call *call, struct http_response *resp) {
+    char cookie[AUTHN_COOKIE_BYTES] = "";
+    if (authn_cookie(call, cookie)) {
+        signon_forget_cookie(call->api->options.signon, cookie);
+        set_cookie(resp, "", "; Max-Age=0");
+    }
+    secret_wipe(cookie, sizeof(cookie));
+}
+
+int h_session_cookie(struct api_call *call, struct http_response *resp, struct err *err) {
+    int rc = session_require(call, err);
+    if (!rc)
+        rc = give_cookie(call, resp, live_session_sid(call->bearer.session), live_session_ends_ms(call->bearer.session), err);
+    return view_nothing(resp, rc);
+}
+
+/* No foreign page can send the header X-KaaS. Without memory or database for a next cookie the session goes on until the page is loaded again. */
+static int refresh_by_cookie(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *replaces = http_request_header(call->req, "KaaS-Replaces");
+    char cookie[AUTHN_COOKIE_BYTES] = "";
+    struct signon_issued issued = {0};
+    int rc;
+    if (!str_eq(http_request_header(call->req, "X-KaaS"), "1")) {
+        (void)err_set(err, ERR_INVALID, "the header X-KaaS is missing");
+        return err_remedy(err, "send the header X-KaaS: 1");
+    }
+    if (replaces && !uuid_is_valid(replaces))
+        return err_set(err, ERR_INVALID, "the header KaaS-Replaces is not the id of a session");
+    (void)authn_cookie(call, cookie);
+    rc = signon_open_by_cookie(call->api->options.signon, API_ACTOR(call), cookie, replaces, &issued, err);
+    secret_wipe(cookie, sizeof(cookie));
+    if (rc)
+        return rc;
+    (void)give_cookie(call, resp, issued.sid, issued.session_ends_at_ms, NULL);
+    return login_reply(resp, &issued, err);
+}
+
 int h_token_refresh(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon_issued issued = {0};
-    int rc = session_require(call, err);
+    int rc;
+    if (!call->who)
+        return refresh_by_cookie(call, resp, err);
+    rc = session_require(call, err);
     if (!rc)
         rc = signon_refresh(call->api->options.signon, live_session_sid(call->bearer.session), call->bearer.jti, &issued, err);
     return rc ? rc : login_reply(resp, &issued, err);
@@ -71,6 +130,8 @@ int h_logout(struct api_call *call, struct http_response *resp, struct err *err)
     int rc = session_require(call, err);
     if (!rc)
         rc = signon_logout(call->api->options.signon, API_ACTOR(call), live_session_sid(call->bearer.session), err);
+    if (!rc)
+        take_cookie_back(call, resp);
     return view_nothing(resp, rc);
 }
 

@@ -1,4 +1,4 @@
-/* One-time codes. Layer 5 (auth).
+/* One-time codes, and the refresh cookie, which is one with a longer life. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "one_time_code.h"
 
@@ -9,6 +9,8 @@
 #include "code_store.h"
 #include "digest.h"
 #include "live_session.h"
+#include "login.h"
+#include "rights.h"
 #include "secret.h"
 #include "sessions.h"
 #include "signon_state.h"
@@ -17,18 +19,24 @@
 
 _Static_assert(CODE_DIGEST_BYTES == DIGEST_SHA256_BYTES, "the digest of a code is a SHA-256");
 
-int signon_make_code(struct signon *s, const struct actor *actor, const char *sid, const char *origin,
-                     char out[ONE_TIME_CODE_BYTES], struct err *err) {
+#define COOKIE_ORIGIN "cookie" /* of no page: neither is good in the place of the other */
+
+static int make_secret(struct signon *s, const char *sid, const char *origin, int64_t ends_at_ms, char out[ONE_TIME_CODE_BYTES],
+                       struct err *err) {
     uint8_t bytes[(ONE_TIME_CODE_BYTES - 1) / 2];
-    struct login_code row = {.ends_at_ms = clock_wall_ms() + ONE_TIME_CODE_MS};
-    int rc;
+    struct login_code row = {.ends_at_ms = ends_at_ms};
     random_bytes(bytes, sizeof(bytes));
     str_hex(bytes, sizeof(bytes), out);
     secret_wipe(bytes, sizeof(bytes));
     digest_sha256(out, ONE_TIME_CODE_BYTES - 1, row.digest);
     (void)snprintf(row.sid, sizeof(row.sid), "%s", sid);
-    (void)snprintf(row.origin, sizeof(row.origin), "%s", origin ? origin : "");
-    rc = code_store_add(s->options.store, &row, err);
+    (void)snprintf(row.origin, sizeof(row.origin), "%s", origin);
+    return code_store_add(s->options.store, &row, err);
+}
+
+int signon_make_code(struct signon *s, const struct actor *actor, const char *sid, const char *origin,
+                     char out[ONE_TIME_CODE_BYTES], struct err *err) {
+    int rc = make_secret(s, sid, origin ? origin : "", clock_wall_ms() + ONE_TIME_CODE_MS, out, err);
     if (rc)
         (void)signon_logout(s, actor, sid, NULL);
     return rc;
@@ -48,24 +56,17 @@ static int take_vcenters(struct signon *s, const struct session *from, const cha
     return rc || !from->vcenters_count ? rc : signon_apply_session_change(s, sid, err);
 }
 
-int signon_open_twin(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_issued *out,
-                     struct err *err) {
-    const struct principal *who = live_session_who(live);
-    struct audit_record line = signon_make_line(
-        actor, who, &(struct audit_event){.action = "login", .reason = "a further window of somebody signed in"});
-    _cleanup_(session_free) struct session *row = NULL;
-    _cleanup_(live_session_unref) struct live_session *now = NULL;
-    int rc = signon_reload_session(s, live_session_sid(live), &row, &now, err);
-    if (!rc && (!row || live_session_has_ended(live, clock_wall_ms())))
-        rc = err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");
-    if (!rc) {
-        const struct signon_new_session wanted = {.who = who,
-                                                  .lifetime_ms = row->ends_at_ms - clock_wall_ms(),
-                                                  .line = &line,
-                                                  .groups = &row->groups,
-                                                  .directory_mark = row->directory_mark};
-        rc = signon_open_session(s, &wanted, out, err);
-    }
+/* `row` and `live` are the session as it is now. */
+static int open_like(struct signon *s, const struct actor *actor, const struct session *row, struct live_session *live,
+                     const char *why, struct signon_issued *out, struct err *err) {
+    struct audit_record line =
+        signon_make_line(actor, live_session_who(live), &(struct audit_event){.action = "login", .reason = why});
+    const struct signon_new_session wanted = {.who = live_session_who(live),
+                                              .lifetime_ms = row->ends_at_ms - clock_wall_ms(),
+                                              .line = &line,
+                                              .groups = &row->groups,
+                                              .directory_mark = row->directory_mark};
+    int rc = signon_open_session(s, &wanted, out, err);
     if (rc) {
         signon_audit(s, &line, rc);
         return rc;
@@ -76,6 +77,23 @@ int signon_open_twin(struct signon *s, const struct actor *actor, struct live_se
         signon_issued_done(out);
     }
     return rc;
+}
+
+/* The session as it is now, if it has not ended. *row is freed by session_free, *live by live_session_unref. */
+static int find_session_now(struct signon *s, const char *sid, struct session **row, struct live_session **live,
+                            struct err *err) {
+    int rc = signon_reload_session(s, sid, row, live, err);
+    if (!rc && (!*row || !*live || live_session_has_ended(*live, clock_wall_ms())))
+        rc = err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");
+    return rc;
+}
+
+int signon_open_twin(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_issued *out,
+                     struct err *err) {
+    _cleanup_(session_free) struct session *row = NULL;
+    _cleanup_(live_session_unref) struct live_session *now = NULL;
+    int rc = find_session_now(s, live_session_sid(live), &row, &now, err);
+    return rc ? rc : open_like(s, actor, row, now, "a further window of somebody signed in", out, err);
 }
 
 /* -- bringing it ------------------------------------------------------------------------------------------------------------- */
@@ -109,15 +127,80 @@ int signon_redeem_code(struct signon *s, const struct actor *actor, const char *
     _cleanup_(session_free) struct session *row = NULL;
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     struct login_code taken;
+    struct err why = {0};
     int rc = take_code(s, code, origin, &taken, &line, err);
-    if (!rc)
-        rc = signon_reload_session(s, taken.sid, &row, &live, err);
-    if (!rc && (!row || !live || live_session_has_ended(live, clock_wall_ms())))
-        rc = refuse_code(&line, "its session has ended", err);
+    if (!rc) {
+        rc = find_session_now(s, taken.sid, &row, &live, &why);
+        rc = rc == ERR_SESSION_ENDED ? refuse_code(&line, "its session has ended", err) : err_move(err, rc, &why);
+    }
     if (!rc) {
         line = signon_make_line(actor, live_session_who(live), &(struct audit_event){.action = "login.code"});
         rc = signon_issue(s, live, row->jti, out, err);
     }
     signon_audit(s, &line, rc);
     return rc;
+}
+
+/* -- the refresh cookie ------------------------------------------------------------------------------------------------------- */
+
+int signon_make_cookie(struct signon *s, const char *sid, int64_t ends_at_ms, char out[ONE_TIME_CODE_BYTES], struct err *err) {
+    return make_secret(s, sid, COOKIE_ORIGIN, ends_at_ms, out, err);
+}
+
+static int refuse_cookie(struct err *err) {
+    (void)err_set(err, ERR_UNAUTHENTICATED, "the cookie is good for nothing any more");
+    return err_remedy(err, "sign in again");
+}
+
+/* *out is what the cookie stands for. */
+static int use_cookie(struct signon *s, const char *cookie, struct login_code *out, struct err *err) {
+    const int64_t now_ms = clock_wall_ms();
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    struct err why = {0};
+    int rc;
+    digest_sha256(cookie, strlen(cookie), digest);
+    rc = code_store_retire(s->options.store, digest, now_ms + REFRESH_COOKIE_GRACE_MS, out, &why);
+    if (rc && rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &why);
+    return rc || out->ends_at_ms <= now_ms || !str_eq(out->origin, COOKIE_ORIGIN) ? refuse_cookie(err) : 0;
+}
+
+/* Whose page it was is gone, and its token with it. */
+static void end_replaced(struct signon *s, const struct principal *who, const char *sid) {
+    _cleanup_(session_free) struct session *row = NULL;
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    if (signon_reload_session(s, sid, &row, &live, NULL) || !row || !str_eq(row->who.id, who->id))
+        return;
+    if (live)
+        live_session_revoke(live, clock_wall_ms());
+    (void)session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, NULL);
+}
+
+int signon_open_by_cookie(struct signon *s, const struct actor *actor, const char *cookie, const char *replaces,
+                          struct signon_issued *out, struct err *err) {
+    _cleanup_(session_free) struct session *row = NULL;
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    struct login_code known;
+    struct err why = {0};
+    int rc = use_cookie(s, cookie, &known, err);
+    if (rc)
+        return rc;
+    rc = find_session_now(s, known.sid, &row, &live, &why);
+    if (!rc)
+        rc = signon_check_refresh(s, live, &why);
+    if (!rc)
+        rc = signon_check_person(s, live, &why);
+    if (rc)
+        return rc == ERR_SESSION_ENDED ? refuse_cookie(err) : err_move(err, rc, &why);
+    rc = open_like(s, actor, row, live, "the page was loaded again", out, err);
+    if (!rc && replaces)
+        end_replaced(s, live_session_who(live), replaces);
+    return rc;
+}
+
+void signon_forget_cookie(struct signon *s, const char *cookie) {
+    struct login_code known;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    digest_sha256(cookie, strlen(cookie), digest);
+    (void)code_store_take(s->options.store, digest, &known, NULL);
 }

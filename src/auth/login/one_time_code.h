@@ -32,3 +32,21 @@ int signon_open_twin(struct signon *signon, const struct actor *actor, struct li
  * too. The audit log gets a line, "login.code". Blocks (database). ERR_CREDENTIALS. */
 int signon_redeem_code(struct signon *signon, const struct actor *actor, const char *code, const char *origin,
                        struct signon_issued *out, struct err *err);
+
+/* -- the refresh cookie ------------------------------------------------------------------------------------------------------- */
+
+/* The same for a browser tab that is loaded again: a secret that the page cannot read, good for as long as the session, which opens a further session at each
+ * load and is exchanged by that. The one before goes on for REFRESH_COOKIE_GRACE_MS, since a browser may load several tabs at once. */
+#define REFRESH_COOKIE_GRACE_MS 30000
+
+/* Makes one for the session `sid` that lasts until `ends_at_ms`. `out` is a secret, to be wiped. Blocks (database). ERR_NOMEM, errors of the store. */
+int signon_make_cookie(struct signon *signon, const char *sid, int64_t ends_at_ms, char out[ONE_TIME_CODE_BYTES],
+                       struct err *err);
+
+/* Opens a session as that of the cookie, in place of `replaces`: the sid of an earlier one of the same person, which ends (NULL: of none). Blocks (database).
+ * ERR_UNAUTHENTICATED for a cookie that is good for nothing; else errors of signon_open_twin and signon_refresh. */
+int signon_open_by_cookie(struct signon *signon, const struct actor *actor, const char *cookie, const char *replaces,
+                          struct signon_issued *out, struct err *err);
+
+/* The cookie is good for nothing any more; whatever it was. Blocks (database). */
+void signon_forget_cookie(struct signon *signon, const char *cookie);

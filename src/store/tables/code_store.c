@@ -1,4 +1,4 @@
-/* One-time codes by which a session is handed over. Layer 2 (store).
+/* Codes by which a session is handed over or found again. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "code_store.h"
 
@@ -25,6 +25,30 @@ static int take_one(struct store_tx *tx, void *arg, struct err *err) {
 int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err) {
     memcpy(out->digest, digest, CODE_DIGEST_BYTES);
     return store_tx(store, take_one, out, err);
+}
+
+struct retirement {
+    struct login_code *code;
+    int64_t until_ms;
+};
+
+static int retire_one(struct store_tx *tx, void *arg, struct err *err) {
+    const struct retirement *call = arg;
+    struct login_code *code = call->code;
+    const struct db_arg digest = db_bytes(code->digest, CODE_DIGEST_BYTES);
+    int rc = db_query_row(store_tx_conn(tx), "SELECT sid, origin, ends_at_ms FROM login_codes WHERE digest = ? FOR UPDATE",
+                          DB_ARGS(digest), DB_INTO(DB_TO(code->sid), DB_TO(code->origin), DB_TO(code->ends_at_ms)),
+                          "there is no such code", err);
+    return rc ? rc
+              : db_run(store_tx_conn(tx), "UPDATE login_codes SET ends_at_ms = LEAST(ends_at_ms, ?) WHERE digest = ?",
+                       DB_ARGS(db_number(call->until_ms), digest), NULL, err);
+}
+
+int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct login_code *out,
+                      struct err *err) {
+    struct retirement call = {out, until_ms};
+    memcpy(out->digest, digest, CODE_DIGEST_BYTES);
+    return store_tx(store, retire_one, &call, err);
 }
 
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {

@@ -1,4 +1,4 @@
-/* One-time codes by which a session is handed over. Layer 2 (store). Common errors: store.h.
+/* Codes by which a session is handed over or found again. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -24,6 +24,10 @@ int code_store_add(struct store *store, const struct login_code *code, struct er
 /* Reads the code with this digest and deletes it in the same transaction: of all who come with it, at any replica, one gets it. Whether it has ended
  * is the caller's to look at. ERR_NOT_FOUND. */
 int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err);
+
+/* Reads the code with this digest, and lets it end at `until_ms` (wall clock) at the latest. ERR_NOT_FOUND. */
+int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct login_code *out,
+                      struct err *err);
 
 /* Deletes up to `limit` that ended before this wall-clock time; *deleted is their number. */
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);

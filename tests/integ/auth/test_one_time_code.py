@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from env.many import Many
 from env.places import free_port
 from env.replicas import second_of
 from env.samples import visible_to
+from env.wait import until
 from hx import HxConnect
 
 pytestmark = pytest.mark.slow
@@ -86,6 +88,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         account = world.admin.expect(201, "POST", "/v2/services", json={
             "name": "hx-east", "hx_clusters": [ids[EAST], ids[WEST]], "may_delegate": True, "certificates": [shown.pem]})
         other = second_of(world.kaasd, world.scratch, world.db.socket, OPTIONS)
+        other.env = clock.env
         other.start()
         controller = HxController(f"https://127.0.0.1:{port}", world.kaasd.tls.ca_file, shown, ids[EAST], account["id"])
         yield Place(world, clock, other, ca, port, ids, f"https://127.0.0.1:{hx.port}", account, controller)
@@ -224,6 +227,97 @@ def test_the_vcenters_of_a_session_come_along() -> None:
         second = many.kaasd.api().as_token(answer.json()["access_token"])
         assert [v["id"] for v in second.get("/v2/whoami")["vcenters"]] == [v.instance_uuid for v in many.vcenters]
         assert second.names() == ["vc0-east", "vc1-east"]
+
+
+# -- the refresh cookie --------------------------------------------------------------------------------------------------------------------
+
+COOKIE = re.compile(r"__Host-kaas=([0-9a-f]{32}); Path=/; Secure; HttpOnly; SameSite=Strict")
+X_KAAS = {"X-KaaS": "1"}
+
+
+def cookie_of(answer: requests.Response) -> str:
+    found = COOKIE.fullmatch(answer.headers["Set-Cookie"])
+    assert found, answer.headers["Set-Cookie"]
+    return found[1]
+
+
+def keep(api: Api) -> str:
+    answer = api.call("POST", "/v2/session/cookie", headers=X_KAAS)
+    assert (answer.status_code, answer.content) == (204, b"")
+    return cookie_of(answer)
+
+
+def load(place: Place, cookie: str, at: Kaasd | None = None, **headers: str) -> requests.Response:
+    """As a page that is loaded does; among cookies that are not ours."""
+    nobody = (at or place.world.kaasd).api()
+    return nobody.call("POST", "/v2/token/refresh", headers={**X_KAAS, "Cookie": f"a=b; __Host-kaas={cookie}; c=d", **headers})
+
+
+@pytest.fixture
+def viewer(place: Place) -> Api:
+    session = place.world.vcenter.control.login("viewer-east@vsphere.local")
+    return place.world.kaasd.api().login_session(place.world.vcenter.instance_uuid, session["cookie"])
+
+
+def test_a_page_that_is_loaded_again_goes_on(place: Place, viewer: Api) -> None:
+    sid = claims_of(str(viewer.token))["sid"]
+    answer = load(place, keep(viewer), place.other, **{"KaaS-Replaces": sid})
+    assert answer.status_code == 200, answer.text
+    again = place.world.kaasd.api().as_token(answer.json()["access_token"])
+    assert again.get("/v2/whoami")["name"] == VIEWER and again.names() == sorted(visible_to("viewer-east"))
+    until(lambda: viewer.call("GET", "/v2/whoami").status_code == 401, "the end of the session before")
+    assert load(place, cookie_of(answer)).status_code == 200
+
+
+def test_several_tabs_at_once_are_let_in_and_later_the_cookie_is_a_used_one(place: Place, viewer: Api) -> None:
+    cookie = keep(viewer)
+    tabs = [load(place, cookie, at) for at in (place.world.kaasd, place.other, place.world.kaasd)]
+    assert [tab.status_code for tab in tabs] == [200] * 3
+    assert len({claims_of(tab.json()["access_token"])["sid"] for tab in tabs}) == 3 == len({cookie_of(tab) for tab in tabs})
+    place.clock.advance(31)
+    refused(load(place, cookie), 401, "unauthenticated")
+    assert load(place, cookie_of(tabs[0])).status_code == 200
+
+
+def test_signing_out_ends_the_cookie(place: Place, viewer: Api) -> None:
+    cookie = keep(viewer)
+    answer = viewer.call("POST", "/v2/logout", headers={"Cookie": f"__Host-kaas={cookie}"})
+    assert (answer.status_code, answer.headers["Set-Cookie"]) == (204, "__Host-kaas=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0")
+    refused(load(place, cookie), 401, "unauthenticated")
+
+
+def test_a_cookie_ends_with_its_session(place: Place, viewer: Api) -> None:
+    cookie = keep(viewer)
+    viewer.expect(204, "POST", "/v2/logout")  # by a client that sends no cookie
+    refused(load(place, cookie), 401, "unauthenticated")
+
+
+def test_a_cookie_opens_nothing_else(place: Place, viewer: Api) -> None:
+    cookie = keep(viewer)
+    nobody = place.world.kaasd.api()
+    for method, path in (("GET", "/v2/whoami"), ("GET", "/v2/clusters"), ("POST", "/v2/logout"), ("POST", "/v2/session/code")):
+        nobody.refused(401, "unauthenticated", method, path, headers={**X_KAAS, "Cookie": f"__Host-kaas={cookie}"})
+    refused(place.bring(cookie), 401, "invalid_credentials")
+    refused(load(place, own_code(viewer)), 401, "unauthenticated")
+
+
+def test_a_foreign_page_cannot_use_it(place: Place, viewer: Api) -> None:
+    """It cannot send the header; and by SameSite=Strict the browser does not send the cookie for it."""
+    cookie = keep(viewer)
+    place.world.kaasd.api().refused(400, "invalid_request", "POST", "/v2/token/refresh", headers={"Cookie": f"__Host-kaas={cookie}"})
+    assert load(place, cookie).status_code == 200
+
+
+def test_nobody_else_is_replaced(place: Place, viewer: Api) -> None:
+    victim = claims_of(str(place.admin.token))["sid"]
+    assert load(place, keep(viewer), **{"KaaS-Replaces": victim}).status_code == 200
+    assert place.admin.call("GET", "/v2/whoami").status_code == 200
+    refused(load(place, keep(viewer), **{"KaaS-Replaces": "x"}), 400, "invalid_request")
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "0" * 31, "0" * 33, "A" * 32])
+def test_what_is_no_cookie_of_ours_is_as_none(place: Place, cookie: str) -> None:
+    refused(load(place, cookie), 401, "unauthenticated")
 
 
 # -- who may show the panel ----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ export interface ApiClientOptions {
   base: string;
   fetch: typeof fetch;
   timeoutMs?: number;
+  /** May the browser keep the cookie by which a page that is loaded again is signed in? Not in a frame of another page. */
+  keepsCookie?: boolean;
   /** How long to wait before a call is tried again of which a replica did not yet know that the password is replaced. */
   settleMs?: number;
 }
@@ -52,6 +54,10 @@ interface Call {
   signal?: AbortSignal | undefined;
   /** Undefined: the holder's token. Null: none. */
   token?: string | null;
+  /** The refresh cookie goes with it, or comes with the answer, where the page has one. */
+  needsCookie?: boolean;
+  /** Id of a session. */
+  replaces?: string | null;
   /** Of the vSphere Client. */
   pluginSession?: string;
   /** The browser may answer the service's question for a Kerberos ticket (RFC 4559), for which it must be allowed to send credentials. */
@@ -76,6 +82,8 @@ export class ApiClient {
   onSlow: ((isSlow: boolean) => void) | null = null;
 
   private slow = 0;
+  /** The token that came by the cookie, and brought the next one. */
+  private kept = '';
 
   constructor(private readonly options: ApiClientOptions) {}
 
@@ -140,13 +148,25 @@ export class ApiClient {
     return body.origins;
   }
 
+  /** Signs in by the cookie that the browser keeps, in place of the session with the id `replaces`. Throws ApiError `unauthenticated` if there is none. */
+  async loginCookie(replaces: string | null): Promise<Token> {
+    const token = this.tokenFrom(await this.send({ method: 'POST', path: 'token/refresh', token: null, needsCookie: true, replaces }));
+    this.kept = token.access_token;
+    return token;
+  }
+
+  /** Has the browser keep a cookie for the session of `token`, if it may. */
+  async keepCookie(token: string): Promise<void> {
+    if (this.options.keepsCookie && token !== this.kept) await this.send({ method: 'POST', path: 'session/cookie', token, needsCookie: true });
+  }
+
   /** Exchanges `token` for the next one of its session. */
   async refresh(token: string): Promise<Token> {
     return this.tokenFrom(await this.send({ method: 'POST', path: 'token/refresh', token }));
   }
 
   async logout(token: string): Promise<void> {
-    await this.send({ method: 'POST', path: 'logout', token });
+    await this.send({ method: 'POST', path: 'logout', token, needsCookie: true });
   }
 
   /** Replaces the caller's own password. Throws ApiError (`invalid_credentials` for a wrong old one, `unprocessable` for a new one that is not good enough). */
@@ -311,7 +331,7 @@ export class ApiClient {
         headers: headersOf(call),
         body: call.body === undefined ? null : JSON.stringify(call.body),
         cache: 'no-store',
-        credentials: call.negotiates ? 'same-origin' : 'omit',
+        credentials: call.negotiates || (call.needsCookie && this.options.keepsCookie) ? 'same-origin' : 'omit',
         redirect: 'error',
         referrerPolicy: 'no-referrer',
         signal,
@@ -357,6 +377,7 @@ function headersOf(call: Call): Record<string, string> {
   if (call.token) headers['Authorization'] = `Bearer ${call.token}`;
   if (call.body !== undefined) headers['Content-Type'] = 'application/json';
   if (call.pluginSession) headers['vmware-api-session-id'] = call.pluginSession;
+  if (call.replaces) headers['KaaS-Replaces'] = call.replaces;
   if (call.etag) headers['If-None-Match'] = call.etag;
   return headers;
 }

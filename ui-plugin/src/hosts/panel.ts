@@ -50,6 +50,7 @@ if (app) {
     hasAccount: false,
     scope: null,
     openVm: null,
+    keepsCookie: false,
     signIn: isFramed ? signIn : null,
     tell: (state: HostState) => isFramed && tell(origins, window.parent, { type: 'kaas:state', state }),
   });

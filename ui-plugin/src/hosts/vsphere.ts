@@ -93,6 +93,7 @@ function show(sdk: Sdk): void {
     isFramed: true,
     hasAccount: true,
     scope: context?.type === 'ClusterComputeResource' ? { vcenter: context.vcenter, vsphere_cluster: context.moref } : null,
+    keepsCookie: false,
     signIn: (api) => signIn(sdk, context?.vcenter ?? null, api),
     openVm: (clientUrl) => openVm(sdk, clientUrl),
     tell: () => undefined,

@@ -4,6 +4,7 @@
 import type { ApiClient, TokenHolder } from '../api/client.js';
 import { ApiError, isSessionOver } from '../api/error.js';
 import type { LoginPasswordRequest, PasswordChange, Token, Whoami } from '../api/types.js';
+import { remember } from './tab-memory.js';
 
 /** Why nobody is signed in. `first`: the page was just opened. */
 export type EndReason = 'first' | 'signed-out' | 'signed-out-here-only' | 'expired' | 'ended' | 'time-limit';
@@ -24,7 +25,7 @@ const SYSTEM_CLOCK: Clock = {
   cancel: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
 };
 
-type Api = Pick<ApiClient, 'loginPassword' | 'loginKerberos' | 'refresh' | 'logout' | 'whoami' | 'changePassword'> & { holder: TokenHolder | null };
+type Api = Pick<ApiClient, 'loginPassword' | 'loginKerberos' | 'refresh' | 'logout' | 'whoami' | 'changePassword' | 'keepCookie'> & { holder: TokenHolder | null };
 
 /** Signs in without anybody typing; null where that does not work now. */
 export type SilentSignIn = () => Promise<Token | null>;
@@ -143,8 +144,19 @@ export class Session implements TokenHolder {
     this.epoch += 1;
     this.passwordChangedAtMs = -Infinity;
     this.adopt(token);
+    void this.keep(token);
     if (atOnce) this.change({ signedIn: true, who: null, mustChange: false });
     await this.learnWho();
+  }
+
+  /** Without the cookie the page asks for a password when it is loaded again; nothing else is amiss. */
+  private async keep(token: Token): Promise<void> {
+    remember('session', sidOf(token.access_token));
+    try {
+      await this.api.keepCookie(token.access_token);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
   }
 
   private async learnWho(): Promise<void> {
@@ -213,5 +225,15 @@ export class Session implements TokenHolder {
 
   private notify(): void {
     for (const listener of this.listeners) listener();
+  }
+}
+
+/** The id of the session that a token is of; null where that cannot be read. */
+function sidOf(token: string): string | null {
+  try {
+    const claims = JSON.parse(atob((token.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/'))) as { sid?: string };
+    return claims.sid ?? null;
+  } catch {
+    return null;
   }
 }
