@@ -29,7 +29,7 @@ def test_shellcheck() -> None:
 
 
 def test_ruff() -> None:
-    said = complaints(sys.executable, "-m", "ruff", "check", "--no-cache", "-q", "scripts", "tests", "bench")
+    said = complaints(sys.executable, "-m", "ruff", "check", "--no-cache", "-q", "scripts", "tests", "bench", "examples")
     assert not said, said
 
 
