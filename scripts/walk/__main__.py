@@ -8,11 +8,11 @@ import sys
 import time
 
 from .ad_steps import who_can_come, with_ad
+from .hx_steps import PERSON, with_hx
 from .sabotage import AD_SABOTAGES, SABOTAGES
-from .steps import STEPS, Step, Walk
+from .steps import NODES, STEPS, Ports, Steps, Walk
 
-Steps = tuple[tuple[str, Step | None, Step], ...]
-SHOW = {"setup", "world", "init", "check-config", "start", "vcenter-add", "vcenter-register", "vcenter-status", "cluster-add",
+SHOW = {"setup", "world", "init", "check-config", "start", "vcenter-add", "vcenter-register", "vcenter-status", "cluster-add", "hx-connect",
         "ad-domain", "ldap-set", "ldap-test", "role-mapping"}
 
 
@@ -20,6 +20,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/demo")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--with-ad", action="store_true")
+    parser.add_argument("--port", type=int)
     parser.add_argument("--sabotage", metavar="STEP", choices=sorted({**SABOTAGES, **AD_SABOTAGES}))
     parser.add_argument("--list-sabotage", action="store_true")
     options = parser.parse_args()
@@ -66,7 +67,9 @@ def take(walk: Walk, steps: Steps, sabotage: str | None) -> bool:
 
 def describe(walk: Walk) -> None:
     kaasd, vcenter = walk.kaasd, walk.vcenter
-    rows = [f"page      {kaasd.url}/ui/      (its certificate is signed by {kaasd.tls.ca_file})",
+    rows = [f"1. page       {kaasd.url}/ui/      (its certificate is signed by {kaasd.tls.ca_file}; accept it here, a frame does not ask)",
+            f"2. HX Connect {walk.hx.url}/      {PERSON} is signed in there: the panel in it lists HX-East without a password;",
+            *(f"              click {cluster}, Nodes, {machine}, which leads to the vCenter" for cluster, machine in NODES.items()), "",
             f"API       {kaasd.url}/v2/      contract: {kaasd.url}/openapi.yaml",
             f"vCenter   {vcenter.url}      control port: {vcenter.control.url}",
             f"kaasctl   {kaasd.config}  (kaasctl --config FILE ...)",
@@ -90,9 +93,9 @@ def main() -> int:
     if options.list_sabotage:
         print("\n".join(AD_SABOTAGES if options.with_ad else SABOTAGES))
         return 0
-    steps = with_ad(STEPS) if options.with_ad else STEPS
+    steps = with_hx(with_ad(STEPS) if options.with_ad else STEPS)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the world is taken down
-    walk = Walk()
+    walk = Walk(Ports.beginning_at(options.port))
     try:
         if options.once:
             return 0 if take(walk, steps, options.sabotage) else 1

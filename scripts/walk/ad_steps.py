@@ -11,7 +11,7 @@ from env.samples import EAST, visible_to
 from env.wait import until
 
 from .curl import Answer
-from .steps import HX_EAST, Step, Walk, must
+from .steps import HX_EAST, Steps, Walk, must, with_more
 
 DIRECTORY = "ad"
 ROLES = (("kaas-admins", "admin"), ("grp-deep", "user"))  # ada is in the one, alice in the other by way of three more
@@ -119,12 +119,12 @@ or, in place of KRB5_CONFIG, in your own /etc/krb5.conf:
 
 
 # after the step of this name
-AFTER = {"world": (("ad-domain", start_domain, domain_answers),),
+AFTER: dict[str, Steps] = {"world": (("ad-domain", start_domain, domain_answers),),
          "cluster-add": (("ldap-set", None, ldap_set), ("ldap-test", None, ldap_test), ("role-mapping", None, role_mapping),
                          ("login-ad-password", None, login_ad_password), ("login-kerberos", None, login_kerberos),
                          ("list-ad", None, list_ad))}
 
 
-def with_ad(steps: tuple[tuple[str, Step | None, Step], ...]) -> tuple[tuple[str, Step | None, Step], ...]:
+def with_ad(steps: Steps) -> Steps:
     """The steps with those of the domain at their places."""
-    return tuple(step for one in steps for step in (one, *AFTER.get(one[0], ())))
+    return with_more(steps, AFTER)

@@ -77,6 +77,28 @@ def record_is_gone(walk: Walk) -> None:
     walk.vcenter.control.drop_extension(EXTENSION_KEY)
 
 
+def hx_password_is_wrong(walk: Walk) -> None:
+    walk.hx_password = "not the password"
+
+
+def certificate_of_record_is_replaced(walk: Walk) -> None:
+    """Another administrator writes a certificate into our record, and kaasd may not put it right."""
+    other = make_server_cert(walk.scratch.path / "other")
+    walk.vcenter.control.fault("UpdateExtension", "fault", fault="NoPermission", user=EXTENSION_KEY)
+    with vimclient.session(walk.vcenter, walk.vcenter.admin) as instance:
+        manager = instance.RetrieveContent().extensionManager
+        record = manager.FindExtension(EXTENSION_KEY)
+        for server in record.server:
+            server.serverThumbprint, server.serverCertificate = other.sha256, None
+        manager.UpdateExtension(record)
+
+
+def nonce_is_of_somebody_else(walk: Walk) -> None:
+    """The page of HX Connect answers to another question than the panel's."""
+    hand_over = walk.host.hand_over
+    walk.host.hand_over = lambda: {**hand_over(), "nonce": 32 * "0"}
+
+
 def controller_dies(walk: Walk) -> None:
     domain(walk).kill()
 
@@ -112,6 +134,9 @@ SABOTAGES: dict[str, Step] = {
     "list-viewer-dc": permission_is_taken_away,
     "list-no-rights": permission_is_given,
     "page": daemon_is_killed,
+    "hx-connect": hx_password_is_wrong,
+    "hx-client": certificate_of_record_is_replaced,
+    "panel-hx": nonce_is_of_somebody_else,
     "logout": session_was_ended_elsewhere,
     "unregister": password_is_wrong,
 }

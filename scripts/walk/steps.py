@@ -2,25 +2,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from env import browser, vimclient
 from env.ad import AdWorld
 from env.ad.joined import kerberos_options
+from env.client_certs import ClientCert
 from env.full import EXTENSION_KEY, sample_arguments
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
-from env.places import TOP, Scratch, program
+from env.places import TOP, Scratch, free_port, program
 from env.samples import EAST, SAMPLES, hidden_from, visible_to
 from env.vcenter import StrictVcenter, User, start_strict
+from hx import HostPage, HxConnect
 
 from .curl import Answer, Curl, WalkError
 
 Step = Callable[["Walk"], None]
+Steps = tuple[tuple[str, Step | None, Step], ...]
 HX_EAST = EAST.split("/")[1]
+VIEWER = "viewer-east"
+NODES = {"prod-1": "k8s-prod-cp-0"}  # a virtual machine of the vCenter that is a node of this sample
 
 
 def must(condition: object, text: str) -> None:
@@ -28,11 +34,25 @@ def must(condition: object, text: str) -> None:
         raise WalkError(text)
 
 
+@dataclass(frozen=True)
+class Ports:
+    """Where browsers go. 0 or None: any that is free."""
+
+    kaasd: int | None = None
+    hx: int = 0
+    vcenter: int = 0
+
+    @classmethod
+    def beginning_at(cls, first: int | None) -> Ports:
+        return cls(first, first + 1, first + 2) if first else cls()
+
+
 class Walk:
     """What the steps hand on to each other, and everything that must be stopped at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, ports: Ports) -> None:
         self.stack = ExitStack()
+        self.ports = ports
         self.db: Mariadb
         self.vcenter: StrictVcenter
         self.kaasd: Kaasd
@@ -46,6 +66,12 @@ class Walk:
         self.ticket = ""
         self.token = ""  # of viewer-east, from the session id
         self.admin_token = ""
+        # HX Connect, its page, and the client certificate of its service
+        self.service_port = free_port()
+        self.hx: HxConnect
+        self.host: HostPage
+        self.hx_shown: ClientCert
+        self.hx_sha256 = self.hx_password = ""
         # with a domain only
         self.ad: AdWorld | None = None
         self.ad_token = ""  # of alice, by Kerberos
@@ -76,7 +102,7 @@ def world(walk: Walk) -> None:
     walk.stack.callback(walk.scratch.remove)
     walk.db = Mariadb(walk.scratch)
     walk.stack.callback(walk.db.close)
-    walk.vcenter = start_strict(walk.scratch)
+    walk.vcenter = start_strict(walk.scratch, flags=("--listen", f"127.0.0.1:{walk.ports.vcenter}"))
     walk.stack.callback(walk.vcenter.process.kill)
     walk.thumbprint = walk.vcenter.sha256
     walk.register_password = walk.unregister_password = walk.vcenter.admin.password
@@ -90,8 +116,9 @@ def world_answers(walk: Walk) -> None:
 def init(walk: Walk) -> None:
     """kaasctl init: schema, master key, first administrator."""
     ad = walk.ad
-    options = {"certificates": None, **(kerberos_options(ad) if ad else {})}  # keys as large as they are by default
-    walk.kaasd = Kaasd(walk.scratch, walk.db.socket, options=options, env=ad.env if ad else None)
+    options = {"certificates": None,  # keys as large as they are by default
+               "server": {"service_listen": f"127.0.0.1:{walk.service_port}"}, **(kerberos_options(ad) if ad else {})}
+    walk.kaasd = Kaasd(walk.scratch, walk.db.socket, options=options, env=ad.env if ad else None, port=walk.ports.kaasd)
     walk.kaasd.init()
     walk.curl = Curl(walk.kaasd.url, walk.kaasd.tls.ca_file)
     must(walk.kaasd.admin_password not in walk.kaasd.config.read_text(), "the one-time password is in the configuration file")
@@ -150,7 +177,8 @@ def vcenter_status(walk: Walk) -> None:
 
 def cluster_add(walk: Walk) -> None:
     for sample in SAMPLES:
-        walk.kaasd.ctl.ok(*sample_arguments(sample))
+        nodes = ("--node", f"{NODES[sample.name]},control_plane") if sample.name in NODES else ()
+        walk.kaasd.ctl.ok(*sample_arguments(sample), *nodes)
     names = walk.curl.ok(200, "GET", "/v2/clusters", token=walk.admin_token).jq("[.items[].name]")
     must(names == visible_to("admin"), f"the administrator sees {names}")
 
@@ -259,7 +287,7 @@ def stop(walk: Walk) -> None:
 
 
 # name, what happens before (the world's part, e.g. a person signs in at the vCenter), the step itself
-STEPS: tuple[tuple[str, Step | None, Step], ...] = (
+STEPS: Steps = (
     ("setup", None, setup),
     ("world", world, world_answers),
     ("init", None, init),
@@ -281,3 +309,8 @@ STEPS: tuple[tuple[str, Step | None, Step], ...] = (
     ("unregister", None, unregister),
     ("stop", None, stop),
 )
+
+
+def with_more(steps: Steps, after: Mapping[str, Steps]) -> Steps:
+    """The steps, with further ones behind those of these names."""
+    return tuple(step for one in steps for step in (one, *after.get(one[0], ())))

@@ -65,15 +65,15 @@ class Kaasd:
     """One replica with a folder of its own."""
 
     def __init__(self, scratch: Scratch, database_socket: Path, name: str = "kaasd", *, tls: ServerCert | None = None,
-                 options: dict[str, Any] | None = None, env: dict[str, str] | None = None) -> None:
-        """`env`: more of the daemon's environment, such as KRB5_CONFIG."""
+                 options: dict[str, Any] | None = None, env: dict[str, str] | None = None, port: int | None = None) -> None:
+        """`env`: more of the daemon's environment, such as KRB5_CONFIG. `port`: in place of any that is free."""
         self.name = name
         self.env = env or {}
         self.scratch = scratch
         self.folder = scratch.path / name
         self.folder.mkdir()
         self.database_socket = database_socket
-        self.port = free_port()
+        self.port = port or free_port()
         self.tls = tls or make_server_cert(self.folder / "tls")
         self.config = self.folder / "kaasd.yaml"
         self.ctl = Kaasctl(self.config)

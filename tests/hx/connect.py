@@ -67,7 +67,7 @@ class HxConnect:
 
     def __init__(self, certificate_pem: Path | str, key_pem: Path | str, name: str = "HX-East",
                  uuid: str = "9004183636114227531:5445300663653806560", vcenter_datacenter: str = "DC0", vcenter_cluster: str = "DC0_C0",
-                 now: Callable[[], float] = time.monotonic) -> None:
+                 now: Callable[[], float] = time.monotonic, port: int = 0) -> None:
         self.cluster = Cluster(name, uuid, vcenter_datacenter, vcenter_cluster)
         self.accounts = Accounts()
         self.page: HostPage | None = None  # what browsers are shown
@@ -81,7 +81,7 @@ class HxConnect:
         self._faults: list[Fault] = []
         self._context = _context(certificate_pem, key_pem)
         self._server: Server | None = None
-        self._port = 0
+        self._port = port
         self._broken = 0
 
     # -- life --------------------------------------------------------------------------------------------------------------

@@ -217,6 +217,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("POST /api/ui/vcenter/session/clone-ticket", s.restCloneTicket)
 	mux.HandleFunc("POST "+installPath, s.serveInstall)
 	mux.HandleFunc("/plugins/", s.servePlugin)
+	mux.HandleFunc(machinePage, s.serveMachinePage)
 	return mux
 }
 

@@ -1,0 +1,112 @@
+"""The steps of the walk that need HX Connect: it finds kaasd by the vCenter, and its page shows the panel without a password."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import json
+import signal
+
+from env import browser, hx_client
+from env.certs import make_server_cert
+from env.client_certs import ClientCa
+from env.hx_controller import HxController
+from env.samples import EAST, visible_to
+from hx import HostPage, HxConnect
+from playwright.sync_api import Page
+
+from .steps import HX_EAST, NODES, VIEWER, Steps, Walk, must, with_more
+
+PERSON = f"VSPHERE.LOCAL\\{VIEWER}"  # who is signed in at HX Connect
+HX_SESSION = "com.springpath.sysmgmt.domain-c7"  # of HX's own extension, which it has at the vCenter anyway
+PANEL_SHOT = "panel.png"
+
+
+def start_hx(walk: Walk) -> None:
+    """HX Connect of HX-East, with a user for kaasd, and a client certificate for its service."""
+    cert = make_server_cert(walk.scratch.path / "hx")
+    walk.hx = HxConnect(cert.cert_file, cert.key_file, HX_EAST, vcenter_datacenter="DC0", vcenter_cluster=HX_EAST, port=walk.ports.hx)
+    walk.hx.accounts["admin"] = walk.hx_password = "S3cret of HX"
+    walk.hx_sha256 = cert.sha256
+    walk.hx_shown = ClientCa(walk.scratch.path / "hx-ca").issue("hx-east")
+    walk.host = HostPage(f"{walk.kaasd.url}/ui/panel?hx_cluster={HX_EAST}", lambda: ask_code(walk), PERSON)
+    walk.hx.page = walk.host
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # its threads must not take the signal that ends us
+    walk.stack.enter_context(walk.hx)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def hx_connect(walk: Walk) -> None:
+    """kaasctl hx connect, and service add: kaasd reads HX Connect, and its service may act for the people at its page."""
+    ctl = walk.kaasd.ctl
+    ctl.ok("hx", "connect", EAST, "--address", "127.0.0.1", "--port", str(walk.hx.port), "--sha256", walk.hx_sha256, "--password-file", "-",
+           stdin=walk.hx_password + "\n")
+    told = ctl.json("hx", "test", EAST)["status"]
+    must((told["state"], told["facts"] and told["facts"]["name"]) == ("ok", HX_EAST), f"kaasd cannot read HX Connect: {told}")
+    ctl.ok("service", "add", "hx-east", "--hx-cluster", EAST, "--may-delegate", "--certificate", str(walk.hx_shown.cert_file))
+
+
+def hx_session(walk: Walk) -> str:
+    return walk.vcenter.control.login_extension(HX_SESSION)["cookie"]
+
+
+def hx_client_finds_us(walk: Walk) -> None:
+    """examples/hx-client, which knows the vCenter only: the list as a person, and a code as the service of HX."""
+    viewer = walk.user(VIEWER)
+    listed = hx_client.ask(walk.vcenter, viewer.password, "--user", viewer.login, HX_EAST)
+    must(listed.returncode == 0, listed.stderr)
+    names = hx_client.names(listed.stdout)
+    must(names == visible_to(VIEWER, EAST), f"{VIEWER} sees {names}")
+    asked = hx_client.ask(walk.vcenter, hx_session(walk), "--code-for", PERSON, *walk.hx_shown.pair, "--service-port",
+                          str(walk.service_port), HX_EAST)
+    must(asked.returncode == 0, asked.stderr)
+    given = json.loads(asked.stdout)
+    token = walk.curl.ok(200, "POST", "/v2/login/code", body={"code": given["code"], "origin": walk.hx.url}).jq(".access_token")
+    who = walk.curl.ok(200, "GET", "/v2/whoami", token=token)
+    must(who.jq("[.name, .acting_service.name]") == [PERSON, "hx-east"], f"signed in as {who.body[:300]}")
+
+
+def ask_code(walk: Walk) -> dict[str, str]:
+    """What the server of HX's page does when the panel asks who is there. At once: the panel waits for two seconds."""
+    controller = HxController(f"https://127.0.0.1:{walk.service_port}", walk.kaasd.tls.ca_file, walk.hx_shown)
+    person = {"vcenter": walk.vcenter.instance_uuid, "user_name": PERSON}
+    answer = controller.ask("/v2/login/service", {"on_behalf_of": person, "hand_over": "code", "hx_cluster": EAST})
+    must(answer.status_code == 200, f"no code for the page of HX Connect: {answer.text[:300]}")
+    return {"code": answer.json()["code"]}
+
+
+def panel_hx(walk: Walk) -> None:
+    """Somebody opens HX Connect, sees the Kubernetes clusters of this HX cluster without a password, and goes on to a virtual machine."""
+    with browser.page(walk.scratch.path / "chromium-hx") as opened:
+        opened.goto(f"{walk.hx.url}/#/kubernetes")
+        try:
+            look_at_panel(walk, opened)
+        finally:
+            opened.screenshot(path=str(walk.scratch.path / PANEL_SHOT))
+    must(not walk.host.violations, f"the panel breaks its contract: {walk.host.violations}")
+
+
+def look_at_panel(walk: Walk, opened: Page) -> None:
+    panel = opened.frame_locator("iframe[title=Kubernetes]")
+    rows, form = panel.locator("kaas-cluster-table tbody th a"), panel.get_by_label("Password")
+    rows.or_(form).first.wait_for()
+    must(not form.is_visible(), "the panel asks for a password")
+    must(walk.host.asked == 1, f"HX Connect handed over {walk.host.asked} times")
+    names = rows.all_text_contents()
+    must(names == visible_to(VIEWER, EAST), f"the panel shows {names} to {VIEWER}")
+    cluster, machine = next(iter(NODES.items()))
+    rows.get_by_text(cluster, exact=True).click()
+    panel.get_by_role("navigation", name="Details of the cluster").get_by_role("link", name="Nodes").click()
+    with opened.context.expect_page() as client:
+        panel.get_by_role("link", name=f"{machine} opens in the vSphere Client").click()
+    client.value.wait_for_load_state()
+    where = client.value.url
+    must(client.value.get_by_role("heading", name=machine, exact=True).is_visible() and where.startswith(f"https://{walk.vcenter.address}/ui/"),
+         f"the virtual machine {machine} is said to be at {where}")
+
+
+# after the step of this name
+AFTER: dict[str, Steps] = {
+    "page": (("hx-connect", start_hx, hx_connect), ("hx-client", None, hx_client_finds_us), ("panel-hx", None, panel_hx))}
+
+
+def with_hx(steps: Steps) -> Steps:
+    return with_more(steps, AFTER)
