@@ -13,6 +13,7 @@ import json
 import ssl
 import sys
 import time
+from contextlib import suppress
 from typing import Any, NoReturn
 from urllib.parse import urlencode, urlsplit
 
@@ -148,16 +149,16 @@ def list_clusters(content: vim.ServiceInstanceContent, options: argparse.Namespa
                 kaas.show(page, query)
                 options.follow -= 1
     finally:
-        kaas.call("POST", "/logout")
+        with suppress(SystemExit):  # it may have ended, which was said then
+            kaas.call("POST", "/logout")
 
 
 def ask_code(content: vim.ServiceInstanceContent, options: argparse.Namespace) -> None:
     """As the service account of HX. The page hands the code to the panel within a minute; no token of the person is ever here."""
     kaas = Kaas(content, options)
-    user_name, certificate, key = options.code_for
-    kaas.tls.load_cert_chain(certificate, key)
+    kaas.tls.load_cert_chain(*options.code_for[1:])
     print(json.dumps(kaas.call("POST", "/login/service", {
-        "on_behalf_of": {"vcenter": content.about.instanceUuid, "user_name": user_name},
+        "on_behalf_of": {"vcenter": content.about.instanceUuid, "user_name": options.code_for[0]},
         "hand_over": "code", "hx_cluster": options.hx_cluster})[1]))
 
 

@@ -135,6 +135,29 @@ def test_a_change_is_told(place: Place) -> None:
         assert (first, with_it, next(lists)) == (visible_to("viewer-east", EAST), sorted([*first, "new-1"]), first)
 
 
+def sessions_here(place: Place) -> list[str]:
+    return [row["id"] for row in place.world.admin.items("/v2/sessions", principal=VIEWER)]
+
+
+def test_it_signs_out(place: Place) -> None:
+    before = sessions_here(place)
+    place.list()
+    assert sessions_here(place) == before
+
+
+def test_a_session_that_ends_meanwhile_is_told(place: Place) -> None:
+    command = hx_client.command(place.vcenter, "--user", place.viewer.login, "--follow", "1", HX)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(place.viewer.password + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "3 clusters on HX-East\n"
+        for sid in sessions_here(place):
+            place.world.admin.expect(204, "DELETE", f"/v2/sessions/{sid}")
+        said = process.communicate()[1]
+    assert process.returncode == 1 and "KaaS refuses GET /clusters: 401" in said and "/logout" not in said, said
+
+
 def test_a_record_without_the_certificate_itself_is_enough(place: Place) -> None:
     """As at a vCenter before API 8.0.2.0."""
     def change(record: vim.Extension) -> None:
