@@ -326,7 +326,8 @@ class Handler(BaseHTTPRequestHandler):
         """Waits for another list than the caller holds; looks now and then, as the tests change the world as they like."""
         end = time.monotonic() + int(asked.get("wait", 30))
         while True:
-            cursor = hashlib.sha256(json.dumps([rows, self.world.stale]).encode()).hexdigest()[:16]
+            anyhow = sorted(rows, key=lambda c: c["id"])
+            cursor = hashlib.sha256(json.dumps([anyhow, self.world.stale]).encode()).hexdigest()[:16]
             if cursor != asked["watch"]:
                 status, headers, body = self.page(rows, asked, total=len(rows))
                 return status, {**headers, "KaaS-Watch-Cursor": cursor}, body

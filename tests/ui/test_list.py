@@ -39,6 +39,13 @@ def hash_of(page: Page) -> str:
     return page.evaluate("location.hash")
 
 
+def calls(page: Page) -> list[str]:
+    """Addresses below /v2/ that the page asks from now on."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.split("/v2/")[1]) if "/v2/" in request.url else None)
+    return asked
+
+
 @pytest.fixture
 def many(mock: MockKaasd) -> MockKaasd:
     states = ["ready", "ready", "ready", "degraded", "failed"]
@@ -69,6 +76,20 @@ def test_pages(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     shots(page, "pages")
 
 
+def test_a_start_reads_each_thing_once(many: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{many.url}/ui/")
+    page.wait_for_selector("form")
+    asked = calls(page)
+    with page.expect_response(lambda answer: "wait=" in answer.url and answer.status == 204):  # nothing has changed since the rows
+        watched.fill_and_submit("admin", "secret")
+    expect(rows(page)).to_have_count(50)
+    of_the_list = [call for call in asked if "clusters" in call and "wait=" not in call]
+    assert (of_the_list[0], sorted(of_the_list[1:])) == ("clusters?sort=name&limit=50&watch=", ["clusters/counts", "hx-clusters?limit=500"])
+    assert all("watch=&" not in call for call in asked)  # followed from the cursor of the rows
+
+
 def test_states_with_counts(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     watched = opened(many, make_page)
     page = watched.page
@@ -86,10 +107,10 @@ def test_states_with_counts(many: MockKaasd, make_page: MakePage, shots: Shots) 
     expect(page.get_by_text("120 clusters")).to_be_visible()
 
 
-def test_list_without_counts(mock: MockKaasd, make_page: MakePage) -> None:
-    mock.world.refusals["/v2/clusters/counts"] = Refusal(503, "unavailable", "not now")
-    page = opened(mock, make_page).page
-    expect(rows(page)).to_have_count(10)
+def test_list_without_counts(many: MockKaasd, make_page: MakePage) -> None:
+    many.world.refusals["/v2/clusters/counts"] = Refusal(503, "unavailable", "not now")
+    page = opened(many, make_page).page
+    expect(rows(page)).to_have_count(50)
     expect(chip(page, "All")).to_have_text("All")
 
 

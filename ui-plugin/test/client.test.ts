@@ -230,11 +230,11 @@ describe('a service that hangs', () => {
   });
 
   it('is told within ten seconds to somebody who just looks', async () => {
-    const client = hangingAfter(json(PAGE), json(PAGE), json(PAGE), json(PAGE, 200, { 'KaaS-Watch-Cursor': 'c1' }), json(PAGE), json(PAGE));
+    const client = hangingAfter(json(PAGE, 200, { 'KaaS-Watch-Cursor': 'c1' }), json(PAGE));
     const model = new ClusterListModel(client, { changed: () => undefined, isAdmin: () => false, isReading: () => false });
     const watch = new ListWatch(client, { changed: () => void model.refreshQuietly(), same: () => model.noteAnswer(), silent: (error) => model.noteSilence(error) });
     await model.refresh();
-    watch.follow(model.watched());
+    watch.follow(model.watched(), model.watchCursor);
     await vi.advanceTimersByTimeAsync(7_000);
     expect(model.failure).toBeNull(); // an answer may still come
     await vi.advanceTimersByTimeAsync(2_500);

@@ -78,6 +78,58 @@ describe('pages', () => {
   });
 });
 
+describe('the first call', () => {
+  it('brings the rows alone; the rest is asked for when they are there', async () => {
+    let answer: (p: Page) => void = () => undefined;
+    listClusters.mockImplementationOnce(() => new Promise((done) => (answer = done)));
+    const started = model.start();
+    expect([listClusters, countClusters, listAllHxClusters].map((call) => call.mock.calls.length)).toEqual([1, 0, 0]);
+    answer(page(['a'], 500));
+    await started;
+    expect([listClusters, countClusters, listAllHxClusters].map((call) => call.mock.calls.length)).toEqual([1, 1, 1]);
+  });
+});
+
+describe('the cursor to follow from', () => {
+  const asks = (): (string | undefined)[] => listClusters.mock.calls.map(([query]) => query.watch);
+  const answered = (watchCursor: string | null): Page => page(['a'], 500, { watchCursor });
+
+  it('comes with the first answer to each question, whatever its order and page', async () => {
+    listClusters.mockResolvedValueOnce(answered('c1')).mockResolvedValueOnce(answered('c2')).mockResolvedValue(answered(null));
+    await model.start();
+    expect([asks(), model.watchCursor]).toEqual([[''], 'c1']);
+    await model.ask({ q: 'x' });
+    expect([asks(), model.watchCursor]).toEqual([['', ''], 'c2']);
+    await model.refresh();
+    await model.turnTo(2);
+    await model.sortBy('-name');
+    expect([asks().slice(2), model.watchCursor]).toEqual([[undefined, undefined, undefined], 'c2']);
+  });
+
+  it('is not that of some states, since all are followed', async () => {
+    listClusters.mockResolvedValue(answered(null));
+    model = modelFor({ ...FIRST_QUERY, states: ['failed'] });
+    await model.start();
+    expect([asks(), model.watchCursor]).toEqual([[undefined], '']);
+  });
+
+  it('is not that of what was asked before something else was typed', async () => {
+    let first: (p: Page) => void = () => undefined;
+    let second: (p: Page) => void = () => undefined;
+    listClusters.mockImplementationOnce(() => new Promise((done) => (first = done))).mockImplementationOnce(() => new Promise((done) => (second = done)));
+    const typed = model.type('a');
+    await model.type('ab');
+    const loading: boolean[] = [];
+    changed.mockImplementation(() => loading.push(model.loading));
+    first(answered('of a'));
+    await vi.waitFor(() => expect(listClusters).toHaveBeenCalledTimes(2));
+    expect([loading, model.watchCursor, countClusters.mock.calls.length]).toEqual([[true], '', 0]); // nothing to follow yet
+    second(answered('of ab'));
+    await typed;
+    expect([model.watchCursor, model.loading, countClusters.mock.calls.length]).toEqual(['of ab', false, 1]);
+  });
+});
+
 describe('counts', () => {
   it('are of all states, whatever is chosen of them', async () => {
     listClusters.mockResolvedValue(page(['a']));
@@ -88,9 +140,22 @@ describe('counts', () => {
     expect(model.watched()).toEqual({ q: 'x', label: '', hx_cluster_id: '' });
   });
 
+  it('are not asked for where the rows are all there are', async () => {
+    const rows = [{ state: 'failed' }, { state: 'ready' }, { state: 'failed' }] as Cluster[];
+    listClusters.mockResolvedValueOnce(page([], 3, { body: { items: rows, next_cursor: null, total: 3 } }));
+    await model.refresh();
+    expect(model.counts).toMatchObject({ total: 3, states: { failed: 2, ready: 1, unknown: 0 } });
+    listClusters.mockResolvedValueOnce({ ...page([]), notModified: true, body: null });
+    await model.refreshQuietly();
+    expect([model.counts?.total, countClusters.mock.calls.length]).toEqual([3, 0]);
+    listClusters.mockResolvedValueOnce(page(['a'], 500));
+    await model.refreshQuietly();
+    await vi.waitFor(() => expect(model.counts?.total).toBe(0));
+  });
+
   it('of an earlier question are dropped', async () => {
     let late: (counts: ClusterCounts) => void = () => undefined;
-    listClusters.mockResolvedValue(page(['a']));
+    listClusters.mockResolvedValue(page(['a'], 500));
     countClusters.mockReturnValueOnce(new Promise((done) => (late = done))).mockResolvedValueOnce({ total: 2, states: {} as ClusterCounts['states'] });
     await model.ask({ q: 'x' });
     await model.ask({ q: 'xy' });
@@ -101,7 +166,7 @@ describe('counts', () => {
   });
 
   it('that cannot be had do not stop the list', async () => {
-    listClusters.mockResolvedValue(page(['a']));
+    listClusters.mockResolvedValue(page(['a'], 500));
     countClusters.mockRejectedValue(refusal('internal', 500));
     await model.refresh();
     expect([names(), model.counts, model.failure]).toEqual([['a'], null, null]);
@@ -283,7 +348,7 @@ describe('failure', () => {
     listClusters.mockResolvedValueOnce(page(['a'])).mockRejectedValueOnce(refusal('internal', 500));
     await model.refresh();
     await model.ask({ q: 'x' });
-    expect([model.page, model.failure?.code]).toEqual([null, 'internal']);
+    expect([model.page, model.counts, model.failure?.code]).toEqual([null, null, 'internal']);
   });
 
   it('of the session is left to the session', async () => {

@@ -73,6 +73,13 @@ describe('following', () => {
     expect([held[3]?.cursor, changed.mock.calls.length]).toEqual(['c2', 2]);
   });
 
+  it('goes on from the cursor of who has read the list', async () => {
+    watch.follow(QUERY, 'c1');
+    expect(held[0]?.cursor).toBe('c1');
+    watch.follow(QUERY, 'c2');
+    expect(held).toHaveLength(1);
+  });
+
   it('begins anew for another question, and drops the answer to the one before', async () => {
     watch.follow(QUERY);
     watch.follow({ ...QUERY });

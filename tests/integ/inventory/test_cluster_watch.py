@@ -160,6 +160,11 @@ def test_a_change_of_the_total_alone_ends_the_wait(own: World, admin: Api, pool:
     assert answer.result(LONG).json() == {"items": [], "total": before["total"], "next_cursor": None}
 
 
+def test_a_cursor_holds_for_every_page_and_order(admin: Api) -> None:
+    cursor = cursor_of(admin, sort="-state", limit=2, offset=1)
+    assert ask(admin, cursor, 1, limit=1).status_code == 204
+
+
 def test_a_cursor_of_anything_else_is_answered_at_once(own: World, admin: Api) -> None:
     everything, west = cursor_of(admin), cursor_of(admin, hx_cluster="HX-West")
     assert everything != west

@@ -239,6 +239,8 @@ export interface ClusterQuery extends ClusterFilter {
   limit?: number;
   offset?: number;
   cursor?: string;
+  /** Empty: the answer shall have a cursor by which the list can be followed. */
+  watch?: string;
 }
 
 export type StaleReason = 'database' | 'vcenter' | 'rights';

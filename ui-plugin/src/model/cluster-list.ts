@@ -4,6 +4,7 @@ import type { Answer, ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
 import type { ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterScope, HxCluster, Sort, StaleReason } from '../api/types.js';
 import { FIRST_QUERY, type ListQuery } from './address.js';
+import { STATES } from './format.js';
 import { countMoves, inPlace } from './rows.js';
 
 type Api = Pick<ApiClient, 'listClusters' | 'countClusters' | 'listAllHxClusters' | 'listVcenters'>;
@@ -39,7 +40,11 @@ export class ClusterListModel {
   asOf: string | null = null;
   /** When the service last said that this is how it is. */
   refreshedAt: Date | null = null;
+  /** Where to follow `watched` from: given by the first answer to it. Empty: not known. */
+  watchCursor = '';
 
+  /** `counts` are those of the rows, which are all there are. */
+  private isCounted = false;
   private held: ClusterPage | null = null;
   private etag: string | null = null;
   /** What `page` answers, and what is asked for by the call under way. */
@@ -87,9 +92,10 @@ export class ClusterListModel {
     await this.load();
   }
 
-  /** Everything anew: the rows and the entries of the selector. */
+  /** Everything anew: the rows, then the entries of the selector. */
   async refresh(): Promise<void> {
-    await Promise.all([this.load(), this.loadHxClusters()]);
+    await this.load();
+    await this.loadHxClusters();
   }
 
   /**
@@ -157,14 +163,15 @@ export class ClusterListModel {
     this.life.abort();
     this.running?.abort();
     this.running = null;
-    this.counting?.abort();
-    this.counting = null;
+    this.stopCounting();
   }
 
   /** Is it another question than before? */
   private change(change: Partial<ListQuery>): boolean {
     const before = this.query;
+    const watched = JSON.stringify(this.watched());
     this.query = { ...before, page: 1, ...change };
+    if (JSON.stringify(this.watched()) !== watched) this.watchCursor = '';
     const isOther = JSON.stringify(before) !== JSON.stringify(this.query);
     if (isOther) this.etag = null;
     return isOther;
@@ -179,9 +186,10 @@ export class ClusterListModel {
     this.askedKey = this.key();
     const page = this.query.page;
     if (!quiet) this.listener.changed();
-    void this.loadCounts();
+    // A cursor stands for all that its question has. With states, that is less than what is watched.
+    const watch = this.watchCursor === '' && this.query.states.length === 0 ? { watch: '' } : {};
     try {
-      const answer = await this.api.listClusters(this.wireQuery(), this.etag, running.signal);
+      const answer = await this.api.listClusters({ ...this.wireQuery(), ...watch }, this.etag, running.signal);
       if (this.running === running) await this.take(answer, page, quiet);
     } catch (error) {
       if (this.running === running) await this.fail(error);
@@ -195,6 +203,7 @@ export class ClusterListModel {
       this.pageKey = this.askedKey;
       this.pageNumber = pageNumber;
       this.etag = answer.etag;
+      this.countRows(answer.body);
     } else if (!this.listener.isReading()) {
       this.showHeld();
     }
@@ -202,11 +211,13 @@ export class ClusterListModel {
     this.stale = answer.stale;
     this.failure = null;
     this.refreshedAt = this.now();
+    if (this.askedKey !== this.key()) return await this.load();
+    this.watchCursor = answer.watchCursor ?? this.watchCursor;
     this.done();
     void this.nameAway();
-    if (this.askedKey !== this.key()) await this.load();
-    else if (pageNumber > this.pageCount) await this.ask({ page: this.pageCount });
+    if (pageNumber > this.pageCount) await this.ask({ page: this.pageCount });
     else if (this.isDue) void this.load(true);
+    else if (!this.isCounted) void this.loadCounts();
   }
 
   private show(page: ClusterPage): void {
@@ -241,6 +252,8 @@ export class ClusterListModel {
     // Rows of another question would be taken for the answer to this one.
     if (this.pageKey !== this.askedKey) {
       this.page = null;
+      this.counts = null;
+      this.stopCounting();
       this.letGo();
     }
     this.failure = error;
@@ -253,7 +266,21 @@ export class ClusterListModel {
     this.listener.changed();
   }
 
-  /** The list does not wait for counts, and is as good as it was without them. */
+  /** Counts that come behind the rows may move them; but most lists are one page, which tells by itself. */
+  private countRows({ items, total }: ClusterPage): void {
+    this.isCounted = items.length === total && this.query.states.length === 0;
+    if (!this.isCounted) return;
+    this.stopCounting();
+    const states = STATES.map((state) => [state, items.filter((row) => row.state === state).length]);
+    this.counts = { total, states: Object.fromEntries(states) as ClusterCounts['states'] };
+  }
+
+  private stopCounting(): void {
+    this.counting?.abort();
+    this.counting = null;
+  }
+
+  /** The list does not wait for counts, which are asked for when its rows are there, and is as good as it was without them. */
   private async loadCounts(): Promise<void> {
     this.counting?.abort();
     const counting = new AbortController();

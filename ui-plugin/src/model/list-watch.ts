@@ -40,12 +40,12 @@ export class ListWatch {
 
   constructor(private readonly api: Api, private readonly listener: WatchListener, private readonly clock: WatchClock = SYSTEM_CLOCK) {}
 
-  /** Follows what fits this filter from now on; nothing if it does already. */
-  follow(filter: ClusterFilter): void {
+  /** Follows what fits this filter, from what `cursor` stands for (empty: the first answer tells a change); nothing if it does already. */
+  follow(filter: ClusterFilter, cursor = ''): void {
     if (this.filter !== null && JSON.stringify(filter) === JSON.stringify(this.filter)) return;
     this.rest();
     this.filter = filter;
-    this.cursor = '';
+    this.cursor = cursor;
     void this.ask();
   }
 

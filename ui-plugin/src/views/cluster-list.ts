@@ -63,7 +63,7 @@ export class ClusterList extends LitElement {
   private readonly onVisible = (): void => {
     if (document.visibilityState !== 'visible') return this.watch.rest();
     void this.model.refreshQuietly();
-    this.watch.follow(this.model.watched());
+    this.follow();
   };
 
   override connectedCallback() {
@@ -116,7 +116,11 @@ export class ClusterList extends LitElement {
   private onChange() {
     this.requestUpdate();
     if (JSON.stringify(this.model.query) !== JSON.stringify(this.asked)) this.tellQuery();
-    if (!this.model.loading && document.visibilityState === 'visible') this.watch.follow(this.model.watched());
+    if (!this.model.loading && document.visibilityState === 'visible') this.follow();
+  }
+
+  private follow() {
+    this.watch.follow(this.model.watched(), this.model.watchCursor);
   }
 
   private tellQuery() {
