@@ -8,7 +8,7 @@ import sys
 import time
 
 from .ad_steps import who_can_come, with_ad
-from .hx_steps import PERSON, with_hx
+from .hx_steps import PERSON, start_client, with_hx
 from .sabotage import AD_SABOTAGES, SABOTAGES
 from .steps import NODES, STEPS, Ports, Steps, Walk
 
@@ -69,7 +69,8 @@ def describe(walk: Walk) -> None:
     kaasd, vcenter = walk.kaasd, walk.vcenter
     rows = [f"1. page       {kaasd.url}/ui/      (its certificate is signed by {kaasd.tls.ca_file}; accept it here, a frame does not ask)",
             f"2. HX Connect {walk.hx.url}/      {PERSON} is signed in there: the panel in it lists HX-East without a password;",
-            *(f"              click {cluster}, Nodes, {machine}, which leads to the vCenter" for cluster, machine in NODES.items()), "",
+            *(f"              click {cluster}, Nodes, {machine}, which leads to the vCenter" for cluster, machine in NODES.items()),
+            f"3. vSphere   {walk.client.url}/ui/   the Monitor tab of HX-East in the vSphere Client, as the same person", "",
             f"API       {kaasd.url}/v2/      contract: {kaasd.url}/openapi.yaml",
             f"vCenter   {vcenter.url}      control port: {vcenter.control.url}",
             f"kaasctl   {kaasd.config}  (kaasctl --config FILE ...)",
@@ -101,6 +102,7 @@ def main() -> int:
             return 0 if take(walk, steps, options.sabotage) else 1
         if not take(walk, tuple(step for step in steps if step[0] in SHOW), None):
             return 1
+        start_client(walk)
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         describe(walk)
         wait_for_the_end()

@@ -1,4 +1,5 @@
-"""The steps of the walk that need HX Connect: it finds kaasd by the vCenter, and its page shows the panel without a password."""
+"""The steps of the walk in other products' pages: HX Connect finds kaasd by the vCenter, and shows the panel without a password; so does
+the vSphere Client."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ import signal
 from env import browser, hx_client
 from env.certs import make_server_cert
 from env.client_certs import ClientCa
+from env.full import EXTENSION_KEY
 from env.hx_controller import HxController
+from env.prefixproxy import PrefixProxy
 from env.samples import EAST, visible_to
 from hx import HostPage, HxConnect
 from playwright.sync_api import Page
@@ -17,7 +20,8 @@ from .steps import HX_EAST, NODES, VIEWER, Steps, Walk, must, with_more
 
 PERSON = f"VSPHERE.LOCAL\\{VIEWER}"  # who is signed in at HX Connect
 HX_SESSION = "com.springpath.sysmgmt.domain-c7"  # of HX's own extension, which it has at the vCenter anyway
-PANEL_SHOT = "panel.png"
+EAST_MOREF = "domain-c7"
+PANEL_SHOT, TAB_SHOT = "panel.png", "tab.png"
 
 
 def start_hx(walk: Walk) -> None:
@@ -103,9 +107,51 @@ def look_at_panel(walk: Walk, opened: Page) -> None:
          f"the virtual machine {machine} is said to be at {where}")
 
 
+def start_client(walk: Walk) -> None:
+    """The vSphere Client of somebody who is signed in there, at the Monitor tab of HX-East."""
+    plugin = walk.vcenter.control.await_plugin(EXTENSION_KEY)
+    must(plugin["state"] == "deployed", f"vCenter does not take the plug-in: {plugin.get('reason')}")
+    cert = make_server_cert(walk.scratch.path / "client")
+    client = PrefixProxy(walk.kaasd.url, walk.kaasd.tls.ca_file, cert, EXTENSION_KEY, plugin["version"], walk.ports.client)
+    client.frame = f"{client.prefix}/plugin/vsphere.html"
+    client.state["objects"] = [f"urn:vmomi:ClusterComputeResource:{EAST_MOREF}:{walk.vcenter.instance_uuid}"]
+    client.state["vcenters"] = [walk.vcenter.instance_uuid]
+    client.session = lambda: walk.vcenter.control.plugin_token(walk.user(VIEWER).login)
+    walk.client = client
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    walk.stack.enter_context(client)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def panel_vsphere(walk: Walk) -> None:
+    """Somebody opens the Monitor tab of a vSphere cluster, sees what runs on it without a password, and goes on to a virtual machine."""
+    with browser.page(walk.scratch.path / "chromium-client") as opened:
+        opened.goto(f"{walk.client.url}/ui/")
+        try:
+            look_at_tab(walk, opened)
+        finally:
+            opened.screenshot(path=str(walk.scratch.path / TAB_SHOT))
+
+
+def look_at_tab(walk: Walk, opened: Page) -> None:
+    tab = opened.frame_locator("iframe")
+    rows, form = tab.locator("kaas-cluster-table tbody th a"), tab.get_by_label("Password")
+    rows.or_(form).first.wait_for()
+    must(not form.is_visible(), "the plug-in asks for a password")
+    names = rows.all_text_contents()
+    must(names == visible_to(VIEWER, EAST), f"the tab shows {names} to {VIEWER}")
+    cluster, machine = next(iter(NODES.items()))
+    rows.get_by_text(cluster, exact=True).click()
+    tab.get_by_role("navigation", name="Details of the cluster").get_by_role("link", name="Nodes").click()
+    tab.get_by_role("link", name=f"{machine} opens in the vSphere Client").click()
+    calls = opened.frames[1].evaluate("window.client.calls")
+    must([call[:2] for call in calls][-1] == ["navigateToClientView", "vm.summary"], f"the client was asked for {calls}")
+
+
 # after the step of this name
 AFTER: dict[str, Steps] = {
-    "page": (("hx-connect", start_hx, hx_connect), ("hx-client", None, hx_client_finds_us), ("panel-hx", None, panel_hx))}
+    "page": (("hx-connect", start_hx, hx_connect), ("hx-client", None, hx_client_finds_us), ("panel-hx", None, panel_hx),
+             ("panel-vsphere", start_client, panel_vsphere))}
 
 
 def with_hx(steps: Steps) -> Steps:

@@ -99,6 +99,11 @@ def nonce_is_of_somebody_else(walk: Walk) -> None:
     walk.host.hand_over = lambda: {**hand_over(), "nonce": 32 * "0"}
 
 
+def session_of_client_has_ended(walk: Walk) -> None:
+    """The vSphere Client gives out a session that the vCenter does not know any more."""
+    walk.client.session = lambda: 40 * "0"
+
+
 def controller_dies(walk: Walk) -> None:
     domain(walk).kill()
 
@@ -137,6 +142,7 @@ SABOTAGES: dict[str, Step] = {
     "hx-connect": hx_password_is_wrong,
     "hx-client": certificate_of_record_is_replaced,
     "panel-hx": nonce_is_of_somebody_else,
+    "panel-vsphere": session_of_client_has_ended,
     "logout": session_was_ended_elsewhere,
     "unregister": password_is_wrong,
 }

@@ -16,6 +16,7 @@ from env.full import EXTENSION_KEY, sample_arguments
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
 from env.places import TOP, Scratch, free_port, program
+from env.prefixproxy import PrefixProxy
 from env.samples import EAST, SAMPLES, hidden_from, visible_to
 from env.vcenter import StrictVcenter, User, start_strict
 from hx import HostPage, HxConnect
@@ -41,10 +42,11 @@ class Ports:
     kaasd: int | None = None
     hx: int = 0
     vcenter: int = 0
+    client: int = 0
 
     @classmethod
     def beginning_at(cls, first: int | None) -> Ports:
-        return cls(first, first + 1, first + 2) if first else cls()
+        return cls(first, first + 1, first + 2, first + 3) if first else cls()
 
 
 class Walk:
@@ -72,6 +74,8 @@ class Walk:
         self.host: HostPage
         self.hx_shown: ClientCert
         self.hx_sha256 = self.hx_password = ""
+        # the vSphere Client
+        self.client: PrefixProxy
         # with a domain only
         self.ad: AdWorld | None = None
         self.ad_token = ""  # of alice, by Kerberos

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,10 +25,17 @@ FRAME = """<!doctype html><title>vSphere Client</title><body style="margin:0"><h
 <iframe src="{}" style="border:0;width:100%;height:720px"></iframe></body>"""
 
 
+class Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser may leave at any time."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
 class PrefixProxy:
     """Context manager. `prefix` leads to the server behind; `/ui/` is the client itself, which shows a view in a frame."""
 
-    def __init__(self, target: str, ca_file: Path, cert: ServerCert, key: str, version: str) -> None:
+    def __init__(self, target: str, ca_file: Path, cert: ServerCert, key: str, version: str, port: int = 0) -> None:
         self.target = target
         self.ca_file = ca_file
         self.prefix = f"/plugins/{key}~{version}~1/{target.removeprefix('https://').replace(':', '-')}"
@@ -40,7 +48,7 @@ class PrefixProxy:
         self.seen: list[str] = []
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(cert.cert_file, cert.key_file)
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.server = Server(("127.0.0.1", port), self._handler())
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 
