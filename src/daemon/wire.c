@@ -307,11 +307,16 @@ static int make_hyperflex(struct wire *w, struct err *err) {
         .networks = &w->hx_networks,
         .call_timeout_ms = (long)w->config.hx_call_timeout_ms,
         .read_every_ms = w->config.hx_read_interval_ms,
+        .public_url = w->public_url,
+        .version = PACKAGE_VERSION,
+        .publishes = w->config.hx_auto_publish,
         .thread_begin = store_thread_begin,
         .thread_end = store_thread_end,
         .on_news = wire_on_hx_news,
         .list_addresses = wire_list_hx_addresses,
         .on_set = wire_on_hx_set,
+        .on_published = wire_on_hx_published,
+        .get_certificate = wire_get_certificate,
         .arg = w,
     };
     int rc = hyperflex_new(&options, &w->parts.hyperflex, err);

@@ -177,6 +177,18 @@ void wire_on_hx_set(void *arg) {
     scheduler_wake(w->scheduler, "hyperflex");
 }
 
+void wire_on_hx_published(void *arg, const struct hx_publication *p) {
+    (void)arg;
+    log_event(p->reason[0] ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "hx_publication", "hx_cluster", p->hx_id, "state",
+              hx_publication_state_name(p->state), "reason", p->reason[0] ? p->reason : NULL, "detail",
+              p->detail[0] ? p->detail : NULL, "remedy", p->remedy[0] ? p->remedy : NULL, NULL);
+}
+
+int wire_get_certificate(void *arg, char **out, struct err *err) {
+    const struct wire *w = arg;
+    return link_env_get_server_cert(platform_env(w->parts.platform), out, err);
+}
+
 void wire_on_peer_news(void *arg, const struct hx_peer *peer) {
     const struct hx_peer_result *r = &peer->result;
     const bool is_good = r->state == HX_PEER_OK;

@@ -14,6 +14,7 @@
 #include "err.h"
 #include "http_client.h"
 #include "hx_connection.h"
+#include "strbuf.h"
 
 struct hx_client;
 
@@ -58,3 +59,13 @@ int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err
  * members beside that may be missing, and a reading (about, detail, health, stats, alarms, hypervisor/vcenter) that HX does not have (404) leaves its
  * members unset. *out is set on success only. */
 int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_facts *out, struct err *err);
+
+/* Where KaaS is (docs/hx-publish.md): tells it (PUT /kaas/v1/registration) by the JSON text `body`, or takes it back (DELETE) by the query `query`
+ * ("instance_id=...&nonce=..."). ERR_NOT_FOUND: this HX has no such call (404, 405), which is normal; ERR_UNAUTHENTICATED, ERR_FORBIDDEN: it takes
+ * none from us (401, 403). */
+int hx_put_registration(struct hx_client *client, const struct hx_token *token, const struct strbuf *body, struct err *err);
+int hx_delete_registration(struct hx_client *client, const struct hx_token *token, const char *query, struct err *err);
+/* What an answer to one of them means: 0 or the errors above; ERR_PROTOCOL for any other status. `peer` is who answered. */
+int hx_registration_judge(const char *peer, long status, struct err *err);
+#define HX_REGISTRATION_PATH "/kaas/v1/registration"
+#define HX_REGISTRATION_REPLY_BYTES_MAX (64UL * 1024)

@@ -81,6 +81,7 @@ void hx_client_cancel(struct hx_client *client) {
 struct hx_question {
     const char *method, *path;
     const char *header;        /* beside Accept */
+    const char *authorization; /* a further one, only with `header`; NULL: none */
     const struct strbuf *body; /* NULL: none */
     size_t reply_bytes_max;
     bool is_once;
@@ -115,7 +116,7 @@ static int hx_limited(const struct hx_client *client, unsigned retry_after_s, st
 /* One exchange. Redirects and limits are the same whatever was asked; any other status is for the caller. */
 static int hx_ask(struct hx_client *client, const struct hx_question *q, struct strbuf *reply, long *status, struct err *err) {
     _cleanup_free_ char *url = str_format("%s%s", client->base, q->path);
-    const char *const headers[] = {"Accept: application/json", q->header, NULL};
+    const char *const headers[] = {"Accept: application/json", q->header, q->authorization, NULL};
     unsigned retry_after_s = 0;
     struct err why = {0};
     const struct http_exchange exchange = {.method = q->method,
@@ -253,6 +254,13 @@ int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err
     return hx_refused(client, path, status, err);
 }
 
+/* The header by which a token is shown. `out` is uninitialised, and the caller's to free in any case. */
+static int hx_authorize(const struct hx_token *token, struct strbuf *out, struct err *err) {
+    strbuf_init_secret(out, HX_TOKEN_CHARS_MAX + HX_TOKEN_TYPE_CHARS_MAX + sizeof("Authorization:  "));
+    strbuf_addf(out, "Authorization: %s %s", token->type, token->access);
+    return strbuf_check(out, "token", err);
+}
+
 /* -- reading ----------------------------------------------------------------------------------------------------------------- */
 
 /* Where an answer is asked for. Caller frees; NULL without memory. */
@@ -295,9 +303,7 @@ static int hx_read_one(struct hx_client *client, const char *authorization, enum
 int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_facts *out, struct err *err) {
     _cleanup_done_(hx_facts_done) struct hx_facts facts = HX_FACTS_NONE;
     _cleanup_strbuf_ struct strbuf authorization;
-    strbuf_init_secret(&authorization, HX_TOKEN_CHARS_MAX + HX_TOKEN_TYPE_CHARS_MAX + sizeof("Authorization:  "));
-    strbuf_addf(&authorization, "Authorization: %s %s", token->type, token->access);
-    int rc = strbuf_check(&authorization, "token", err);
+    int rc = hx_authorize(token, &authorization, err);
     for (int answer = 0; !rc && answer < HX_ANSWERS_COUNT; answer++)
         rc = hx_read_one(client, authorization.data, (enum hx_answer)answer, &facts, err);
     if (rc)
@@ -305,4 +311,51 @@ int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_fa
     *out = facts;
     facts = HX_FACTS_NONE;
     return 0;
+}
+
+/* -- where KaaS is ------------------------------------------------------------------------------------------------------------- */
+
+int hx_registration_judge(const char *peer, long status, struct err *err) {
+    switch (status) {
+    case 200:
+    case 201:
+    case 204: return 0;
+    case 404:
+    case 405: return err_set(err, ERR_NOT_FOUND, "HX Connect at %s has no " HX_REGISTRATION_PATH " (%ld)", peer, status);
+    case 401:
+        (void)err_set(err, ERR_UNAUTHENTICATED, "HX Connect at %s does not believe who tells it where KaaS is (401)", peer);
+        return err_remedy(err, "see in HX Connect's log which proof it wants (docs/hx-publish.md)");
+    case 403:
+        (void)err_set(err, ERR_FORBIDDEN, "HX Connect at %s does not let us tell it where KaaS is (403)", peer);
+        return err_remedy(
+            err, "see in HX Connect's log why; its vCenter must have our record, with the address and certificate of now");
+    default:
+        (void)err_set(err, ERR_PROTOCOL, "HX Connect at %s answers %ld to " HX_REGISTRATION_PATH, peer, status);
+        return err_remedy(err, status >= 500 ? "see in HX Connect whether the cluster and its management are well"
+                                             : "see in HX Connect's log why it answers so (docs/hx-publish.md)");
+    }
+}
+
+static int hx_register(struct hx_client *client, const struct hx_token *token, struct hx_question *question, struct err *err) {
+    _cleanup_strbuf_ struct strbuf authorization, reply;
+    long status = 0;
+    strbuf_init(&reply, HX_REGISTRATION_REPLY_BYTES_MAX);
+    int rc = hx_authorize(token, &authorization, err);
+    question->header = question->body ? "Content-Type: application/json" : authorization.data;
+    question->authorization = question->body ? authorization.data : NULL;
+    question->reply_bytes_max = HX_REGISTRATION_REPLY_BYTES_MAX;
+    if (!rc)
+        rc = hx_ask(client, question, &reply, &status, err);
+    return rc ? rc : hx_registration_judge(client->peer, status, err);
+}
+
+int hx_put_registration(struct hx_client *client, const struct hx_token *token, const struct strbuf *body, struct err *err) {
+    struct hx_question question = {.method = "PUT", .path = HX_REGISTRATION_PATH, .body = body};
+    return hx_register(client, token, &question, err);
+}
+
+int hx_delete_registration(struct hx_client *client, const struct hx_token *token, const char *query, struct err *err) {
+    _cleanup_free_ char *path = str_format(HX_REGISTRATION_PATH "?%s", query);
+    struct hx_question question = {.method = "DELETE", .path = path};
+    return path ? hx_register(client, token, &question, err) : err_set(err, ERR_NOMEM, "out of memory");
 }

@@ -59,6 +59,22 @@ static int place_take(struct visit *v, const char *hx_id, struct err *err) {
     return 0;
 }
 
+/* What is published goes by a visit that has read it: not to one that is another than was known. */
+static int hyperflex_try_both(struct visit *v, const char *hx_id, struct err *err) {
+    struct publication p = {.h = v->h, .actor = v->actor, .visit = v};
+    int rc = visit_load(v, hx_id, err);
+    if (!rc)
+        rc = publish_begin(&p, hx_id, err);
+    if (!rc && (v->actor || hyperflex_is_due(v->h, v->status) || (p.step && publish_may_visit(v->status))))
+        rc = visit_run(v, err);
+    else
+        p.step = HX_PUBLICATION_REST;
+    if (!rc && !v->older_id[0])
+        rc = publish_run(&p, err);
+    publish_end(&p);
+    return rc;
+}
+
 /* With its lease: HX sees one of us at a time. */
 static int hyperflex_try_alone(struct visit *v, const char *hx_id, struct err *err) {
     struct store *store = v->h->options.store;
@@ -69,9 +85,7 @@ static int hyperflex_try_alone(struct visit *v, const char *hx_id, struct err *e
     int rc = lease_store_acquire(store, lease, holder, CALLS_MAX * v->h->options.call_timeout_ms, &is_mine, err);
     if (rc || !is_mine)
         return rc ? rc : err_set(err, ERR_BUSY, "another replica asks this HX cluster just now; try again shortly");
-    rc = visit_load(v, hx_id, err);
-    if (!rc && (v->actor || hyperflex_is_due(v->h, v->status)))
-        rc = visit_run(v, err);
+    rc = hyperflex_try_both(v, hx_id, err);
     (void)lease_store_release(store, lease, holder, NULL);
     return rc;
 }
@@ -131,6 +145,7 @@ void hyperflex_free(struct hyperflex *h) {
     hyperflex_stop(h);
     worker_pool_free(h->workers);
     hx_status_list_done(&h->statuses);
+    hx_publication_list_done(&h->publications);
     free(h->ca_pem);
     (void)pthread_cond_destroy(&h->left);
     (void)pthread_mutex_destroy(&h->inherited);
@@ -267,17 +282,24 @@ int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char 
     struct visit before = {.h = h};
     const bool has_token = visit_load_token(&before, hx_id);
     int rc = hyperflex_finish(h, &line, hx_store_delete(h->options.store, &removal, err));
+    if (!rc && before.connection)
+        publish_leave(&before);
     if (!rc && has_token)
         visit_give_back(&before);
     visit_end(&before);
     return rc;
 }
 
-int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err) {
-    char older_id[UUID_TEXT_BYTES], none[UUID_TEXT_BYTES];
+int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
+                    struct err *err) {
+    char none[UUID_TEXT_BYTES];
     int rc = hyperflex_try(h, actor, hx_id, older_id, err);
-    if (!rc && older_id[0])
-        rc = hyperflex_try(h, actor, older_id, none, err);
+    return !rc && older_id[0] ? hyperflex_try(h, actor, older_id, none, err) : rc;
+}
+
+int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err) {
+    char older_id[UUID_TEXT_BYTES];
+    int rc = hyperflex_visit(h, actor, hx_id, older_id, err);
     return rc ? rc : hyperflex_load_status(h, older_id[0] ? older_id : hx_id, out, err);
 }
 
@@ -307,6 +329,21 @@ static void hyperflex_send_off(struct hyperflex *h, const char *hx_id) {
         free(errand);
 }
 
+/* To read them, or to publish to them. */
+static int hyperflex_send_all(struct hyperflex *h, const struct hx_status_list *statuses, struct err *err) {
+    _cleanup_free_ const char **publishes = calloc(statuses->count + 1, sizeof(*publishes));
+    size_t count = 0;
+    if (!publishes)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    int rc = publish_list_due(h, statuses, publishes, &count, err);
+    for (size_t i = 0; i < statuses->count; i++)
+        if (hyperflex_is_due(h, &statuses->items[i]))
+            hyperflex_send_off(h, statuses->items[i].hx_id);
+    for (size_t i = 0; i < count; i++) /* one that is read, too, has nothing left to be told then */
+        hyperflex_send_off(h, publishes[i]);
+    return rc;
+}
+
 /* Those that are due go together, and nobody goes twice: not before the last round is over. */
 int hyperflex_tick(struct hyperflex *h, struct err *err) {
     struct worker_pool_stats stats;
@@ -315,9 +352,8 @@ int hyperflex_tick(struct hyperflex *h, struct err *err) {
     if (rc)
         return rc;
     worker_pool_get_stats(h->workers, &stats);
-    for (size_t i = 0; !stats.waiting && !stats.running && i < fresh.count; i++)
-        if (hyperflex_is_due(h, &fresh.items[i]))
-            hyperflex_send_off(h, fresh.items[i].hx_id);
+    if (!stats.waiting && !stats.running)
+        rc = hyperflex_send_all(h, &fresh, err);
     if (hyperflex_search_is_due(h))
         (void)worker_pool_submit(h->workers, hyperflex_search, h, NULL);
     (void)pthread_mutex_lock(&h->lock);
@@ -325,7 +361,7 @@ int hyperflex_tick(struct hyperflex *h, struct err *err) {
     h->statuses = fresh;
     (void)pthread_mutex_unlock(&h->lock);
     hx_status_list_done(&old);
-    return 0;
+    return rc;
 }
 
 bool hyperflex_find_status(struct hyperflex *h, const char *hx_id, struct hx_status *out) {
@@ -349,8 +385,28 @@ static void hyperflex_check_one(const struct hx_status *s, const struct inventor
     findings_add(out, &f);
 }
 
+/* An HX without that call is as it should be, and what hangs on the connection is told with that. */
+static void hyperflex_check_publication(const struct hyperflex *h, const struct hx_publication *p,
+                                        const struct inventory_platform *platform, struct findings *out) {
+    const struct hx_cluster *hx = inventory_find_hx(platform, p->hx_id);
+    struct finding f = {.step = "hx_publication", .is_elsewhere = true, .since_ms = p->since_ms};
+    bool is_read = false;
+    for (size_t i = 0; i < h->statuses.count; i++)
+        is_read = is_read || (str_eq(h->statuses.items[i].hx_id, p->hx_id) && h->statuses.items[i].state == HX_CONNECTION_OK);
+    if (!is_read || (!p->reason[0] && p->state != HX_PUBLICATION_PUBLISHED))
+        return;
+    (void)snprintf(f.subject, sizeof(f.subject), "%s", p->hx_id);
+    if (p->reason[0]) {
+        finding_say(&f, FINDING_WARNING, "%.255s: %s", hx ? hx->name : "its HX cluster is gone", p->detail);
+        finding_advise(&f, "%s", p->remedy);
+    }
+    findings_add(out, &f);
+}
+
 void hyperflex_check_health(struct hyperflex *h, const struct inventory_platform *platform, struct findings *out) {
     LOCKED(&h->lock);
     for (size_t i = 0; i < h->statuses.count; i++)
         hyperflex_check_one(&h->statuses.items[i], platform, out);
+    for (size_t i = 0; i < h->publications.count; i++)
+        hyperflex_check_publication(h, &h->publications.items[i], platform, out);
 }

@@ -32,13 +32,20 @@ struct hyperflex_options {
     const struct net_policy *networks; /* where HX clusters may be; borrowed; NULL: anywhere */
     long call_timeout_ms;              /* of each call to an HX cluster, connecting included */
     int64_t read_every_ms;             /* 0: only when somebody asks */
+    const char *public_url;            /* where KaaS is, without a trailing slash; "": nothing is published; borrowed */
+    const char *version;               /* of this program; borrowed */
+    bool publishes;                    /* tells each HX cluster that gets connected where KaaS is (publish.h) */
     void (*thread_begin)(void);        /* of the worker pool; may be NULL */
     void (*thread_end)(void);
     void (*on_news)(void *arg, const struct hx_status *status); /* state or reason has changed; may be NULL */
     /* Asks the vCenter of an HX cluster where it may be (hx_addresses.h). */
     int (*list_addresses)(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err);
     void (*on_set)(void *arg); /* a connection was set: hyperflex_tick has something to do; may be NULL */
-    void *arg;                 /* of all of them */
+    /* State or reason of a publication has changed; may be NULL. */
+    void (*on_published)(void *arg, const struct hx_publication *publication);
+    /* The certificate at public_url, as our record in vCenters names it: PEM, for the caller to free; *out NULL: not known. */
+    int (*get_certificate)(void *arg, char **out, struct err *err);
+    void *arg; /* of all of them */
 };
 
 /* Makes it; asks nobody yet. ERR_NOMEM. */

@@ -6,9 +6,11 @@
 #include <stdbool.h>
 
 #include "audit.h"
+#include "digest.h"
 #include "hx.h"
 #include "hx_store.h"
 #include "hyperflex.h"
+#include "json.h"
 #include "uuid.h"
 
 struct worker_pool;
@@ -18,10 +20,14 @@ struct worker_pool;
 struct hyperflex {
     struct hyperflex_options options;
     struct worker_pool *workers;
-    pthread_cond_t left;            /* a place was left, or it is stopped */
-    pthread_mutex_t inherited;      /* held while somebody logs in with what was inherited */
-    pthread_mutex_t lock;           /* guards what follows */
-    struct hx_status_list statuses; /* as of the last tick */
+    pthread_cond_t left;                             /* a place was left, or it is stopped */
+    pthread_mutex_t inherited;                       /* held while somebody logs in with what was inherited */
+    pthread_mutex_t lock;                            /* guards what follows */
+    struct hx_status_list statuses;                  /* as of the last tick */
+    struct hx_publication_list publications;         /* likewise */
+    uint8_t certificate_sha256[DIGEST_SHA256_BYTES]; /* of what publications name */
+    char installation[UUID_TEXT_BYTES];              /* "": not read yet */
+    int64_t certificate_since_ms;                    /* wall clock; 0: it was not asked for yet */
     struct place {
         const char *hx_id;        /* NULL: the place is free */
         struct hx_client *client; /* that hyperflex_stop ends; NULL: not made yet */
@@ -45,6 +51,20 @@ struct visit {
     char older_id[UUID_TEXT_BYTES]; /* it turned out to be this HX cluster; "": not */
 };
 
+/* What an HX cluster is to be told of where KaaS is, looked at once. */
+struct publication {
+    struct hyperflex *h;
+    const struct actor *actor; /* as of a visit */
+    const struct visit *visit; /* by whose client and token it goes */
+    struct hx_publication *row;
+    json_t *registration; /* NULL: nothing may be said */
+    char digest[HX_DIGEST_BYTES];
+    char installation[UUID_TEXT_BYTES];
+    enum hx_publication_step step;
+    enum hx_publication_state old_state;
+    char old_reason[sizeof(((struct hx_publication *)0)->reason)];
+};
+
 /* -- visit.c ------------------------------------------------------------------------------------------------------------ */
 
 /* `purpose` is malloc'ed and freed there; NULL: ERR_NOMEM. out->bytes is freed by the caller. */
@@ -58,6 +78,12 @@ int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind,
 /* The CA of hx.ca_file, freed by the caller; NULL: none, or no memory. */
 char *hyperflex_get_ca(struct hyperflex *h);
 bool hyperflex_has_ca(struct hyperflex *h);
+
+/* The stable word for what is wrong with an HX cluster, and what to do. Static. */
+const char *visit_reason(int rc);
+const char *visit_remedy(int rc);
+/* What is wrong with us, the database included, or was stopped, says nothing of HX. */
+bool visit_is_our_fault(int rc);
 
 /* Reads connection and status from the database. ERR_NOT_FOUND. */
 int visit_load(struct visit *v, const char *hx_id, struct err *err);
@@ -80,8 +106,26 @@ int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, char **pa
 void hyperflex_search(void *arg, bool is_canceled);
 bool hyperflex_search_is_due(struct hyperflex *h);
 
+/* -- publish.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Looks whether the HX cluster of this visit is to be told something. */
+int publish_begin(struct publication *p, const char *hx_id, struct err *err);
+/* Tells it, if so, and stores what came of it: what is wrong with HX is no error. After the visit has read it. */
+int publish_run(struct publication *p, struct err *err);
+void publish_end(struct publication *p);
+/* Withdraws, once, before kaasd forgets how an HX cluster is reached; `before` has token and client of then. */
+void publish_leave(struct visit *before);
+/* Whether that is reason enough to read an HX cluster: not one that was never read since it was set, or whose user was refused. */
+bool publish_may_visit(const struct hx_status *status);
+/* Of the HX clusters that may be visited: which are to be told something? Called with the statuses of this tick; *ids has a place for each, borrowed from them. */
+int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, const char **ids, size_t *count,
+                     struct err *err);
+
 /* -- hyperflex.c -------------------------------------------------------------------------------------------------------- */
 
+/* Reads the HX cluster, and publishes what is due, now. older_id[0]: it turned out to be that one, which was read. ERR_NOT_FOUND, ERR_BUSY. */
+int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
+                    struct err *err);
 /* ERR_UNPROCESSABLE: empty, or longer than KAAS_PASSWORD_BYTES_MAX. */
 int hyperflex_check_password(const char *password, struct err *err);
 /* Has a refusal in the audit log, too; gives `rc` back. */

@@ -6,4 +6,6 @@ src_hyperflex_libhyperflex_a_SOURCES = \
     src/hyperflex/hyperflex.h \
     src/hyperflex/hyperflex_private.h \
     src/hyperflex/inherit.c \
+    src/hyperflex/publish.c \
+    src/hyperflex/publish.h \
     src/hyperflex/visit.c

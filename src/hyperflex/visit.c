@@ -291,7 +291,7 @@ static int visit_read(struct visit *v, struct hx_facts *facts, struct err *err) 
     return err_move(err, rc, &why);
 }
 
-static const char *visit_reason(int rc) {
+const char *visit_reason(int rc) {
     switch (rc) {
     case ERR_TLS: return "tls_untrusted";
     case ERR_TIMEOUT: return "timeout";
@@ -308,7 +308,7 @@ static const char *visit_reason(int rc) {
     }
 }
 
-static const char *visit_remedy(int rc) {
+const char *visit_remedy(int rc) {
     switch (rc) {
     case ERR_TLS: return "compare the certificate with the one at HX itself, then: kaasctl hx connect HX --ca FILE, or --sha256";
     case ERR_TIMEOUT: return "see that HX Connect is not overloaded; hx.call_timeout is how long it is waited for";
@@ -436,8 +436,7 @@ static int visit_identify(struct visit *v, const struct hx_facts *facts, struct 
     return visit_become(v, &told, &outcome, err);
 }
 
-/* What is wrong with us, the database included, or was stopped, says nothing of HX. */
-static bool visit_is_our_fault(int rc) {
+bool visit_is_our_fault(int rc) {
     switch (rc) {
     case ERR_CANCELED:
     case ERR_NOMEM:
@@ -488,6 +487,6 @@ bool visit_load_token(struct visit *v, const char *hx_id) {
 }
 
 void visit_give_back(struct visit *v) {
-    if (!visit_make_client(v, NULL))
+    if (v->client || !visit_make_client(v, NULL))
         (void)hx_revoke(v->client, &v->token, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "names.h"
 #include "str.h"
 
@@ -82,6 +83,70 @@ void hx_credential_list_done(struct hx_credential_list *list) {
         free(list->items);
     if (list)
         *list = (struct hx_credential_list){0};
+}
+
+/* -- what it was told of where KaaS is ------------------------------------------------------------------------------------------ */
+
+const char *const hx_publication_state_words[] = {[HX_PUBLICATION_UNKNOWN] = "unknown",
+                                                  [HX_PUBLICATION_PUBLISHED] = "published",
+                                                  [HX_PUBLICATION_NOT_SUPPORTED] = "not_supported",
+                                                  [HX_PUBLICATION_REFUSED] = "refused",
+                                                  [HX_PUBLICATION_FAILING] = "failing",
+                                                  [HX_PUBLICATION_WITHDRAWN] = "withdrawn",
+                                                  NULL};
+
+const char *hx_publication_state_name(enum hx_publication_state state) {
+    return words_get(hx_publication_state_words, state, "unknown");
+}
+
+void hx_publication_done(struct hx_publication *publication) {
+    members_done(hx_publication_members, publication, sizeof(*publication));
+}
+
+void hx_publication_free(struct hx_publication *publication) {
+    hx_publication_done(publication);
+    free(publication);
+}
+
+void hx_publication_list_done(struct hx_publication_list *list) {
+    for (size_t i = 0; list && i < list->count; i++)
+        hx_publication_done(&list->items[i]);
+    if (list)
+        free(list->items);
+    if (list)
+        *list = (struct hx_publication_list){0};
+}
+
+void hx_place_done(struct hx_place *place) {
+    members_done(hx_place_members, place, sizeof(*place));
+}
+
+void hx_place_list_done(struct hx_place_list *list) {
+    for (size_t i = 0; list && i < list->count; i++)
+        hx_place_done(&list->items[i]);
+    if (list)
+        free(list->items);
+    if (list)
+        *list = (struct hx_place_list){0};
+}
+
+/* Replicas may differ for a while (an upgrade, a new certificate): each tells its news once, and what another one has told since stays. */
+static bool publication_has_news(const struct hx_publication_case *c) {
+    return !str_eq(c->row->digest, c->digest) && c->row->tried_at_ms < c->digest_since_ms;
+}
+
+enum hx_publication_step hx_publication_next(const struct hx_publication_case *c) {
+    const struct hx_publication *row = c->row;
+    const bool is_wanted = c->digest && (row ? row->is_wanted : c->is_automatic);
+    if (!row)
+        return is_wanted ? HX_PUBLICATION_PUT : HX_PUBLICATION_REST;
+    /* further away: a clock was put back */
+    const bool is_time = c->now_ms >= row->next_at_ms || row->next_at_ms - c->now_ms > 2 * CLOCK_DAY_MS;
+    if (is_wanted)
+        return is_time || publication_has_news(c) ? HX_PUBLICATION_PUT : HX_PUBLICATION_REST;
+    if (!row->expires_at_ms)
+        return HX_PUBLICATION_REST;
+    return is_time || row->state == HX_PUBLICATION_PUBLISHED ? HX_PUBLICATION_DELETE : HX_PUBLICATION_REST;
 }
 
 int hx_user_name_check(const char *user_name, struct err *err) {

@@ -196,6 +196,99 @@ void hx_addresses_done(struct hx_addresses *addresses); /* NULL is allowed */
 /* Adds a copy; nothing if it is there already, is no address, or the list is full. ERR_NOMEM. */
 int hx_addresses_add(struct hx_addresses *addresses, const struct hx_address *one, struct err *err);
 
+/* -- what it was told of where KaaS is (docs/hx-publish.md) -------------------------------------------------------------------- */
+
+enum hx_publication_state {
+    HX_PUBLICATION_UNKNOWN, /* not tried yet */
+    HX_PUBLICATION_PUBLISHED,
+    HX_PUBLICATION_NOT_SUPPORTED, /* this HX has no such call: nothing is wrong */
+    HX_PUBLICATION_REFUSED,       /* it takes none from us */
+    HX_PUBLICATION_FAILING,       /* tried again by itself, as what was refused is */
+    HX_PUBLICATION_WITHDRAWN,
+};
+extern const char *const hx_publication_state_words[];
+const char *hx_publication_state_name(enum hx_publication_state state); /* "unknown", ..., "withdrawn"; static, never NULL */
+
+#define HX_DIGEST_BYTES 65 /* SHA-256 as lower-case hexadecimal digits, and NUL */
+
+struct hx_publication {
+    char *hx_id;    /* of the HX cluster: its identity; malloc'ed */
+    bool is_wanted; /* false: an administrator has withdrawn it, and it stays so */
+    enum hx_publication_state state;
+    int64_t since_ms;                                      /* wall clock: the state is what it is */
+    int64_t tried_at_ms;                                   /* wall clock; 0: never */
+    int64_t published_at_ms;                               /* wall clock: HX took it then; 0: never */
+    int64_t expires_at_ms;                                 /* wall clock: HX may hold it until then; 0: it holds none */
+    int64_t next_at_ms;                                    /* wall clock: not tried by itself before */
+    unsigned failures;                                     /* in a row */
+    char reason[31];                                       /* stable word; "": nothing is wrong */
+    char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
+    char digest[HX_DIGEST_BYTES];                          /* of what was sent last, but for nonce and end; "": nothing was */
+    char nonce_digest[HX_DIGEST_BYTES];                    /* of the last request's nonce */
+    int64_t nonce_until_ms;                                /* wall clock: we answer for that nonce until then */
+    char body_sha256[HX_DIGEST_BYTES];                     /* of that request */
+    int64_t version_no;
+};
+static const struct member hx_publication_members[] = {
+    MEMBER_AS(hx_publication, hx_id, "hx_cluster_id", NULL, .flags = MEMBER_KEY),
+    MEMBER_PART_OF("hx_cluster"),
+    MEMBER_AS(hx_publication, is_wanted, "is_wanted", "wanted"),
+    MEMBER(hx_publication, state, .words = hx_publication_state_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(hx_publication, since_ms, "since_ms", "since"),
+    MEMBER_AS(hx_publication, tried_at_ms, "tried_at_ms", "tried_at"),
+    MEMBER_AS(hx_publication, published_at_ms, "published_at_ms", "published_at"),
+    MEMBER_AS(hx_publication, expires_at_ms, "expires_at_ms", "expires_at"),
+    MEMBER_AS(hx_publication, next_at_ms, "next_at_ms", "next_at"),
+    MEMBER(hx_publication, reason),
+    MEMBER(hx_publication, detail),
+    MEMBER(hx_publication, remedy),
+    MEMBER_AS(hx_publication, failures, "failures", NULL),
+    MEMBER_AS(hx_publication, digest, "digest", NULL),
+    MEMBER_AS(hx_publication, nonce_digest, "nonce_digest", NULL),
+    MEMBER_AS(hx_publication, nonce_until_ms, "nonce_until_ms", NULL),
+    MEMBER_AS(hx_publication, body_sha256, "body_sha256", NULL),
+    MEMBER_AS(hx_publication, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
+    MEMBERS_END,
+};
+void hx_publication_done(struct hx_publication *publication); /* NULL is allowed */
+void hx_publication_free(struct hx_publication *publication); /* NULL is allowed */
+CLEANUP_DEFINE(struct hx_publication, hx_publication_free);
+struct hx_publication_list {
+    struct hx_publication *items; /* by id of the HX cluster */
+    size_t count;
+};
+void hx_publication_list_done(struct hx_publication_list *list); /* NULL is allowed */
+
+/* What an HX cluster is told of its vCenter. Texts malloc'ed. */
+struct hx_place {
+    char *hx_id;
+    char *vcenter_id;    /* instance UUID */
+    char *extension_key; /* of our record there */
+};
+static const struct member hx_place_members[] = {
+    MEMBER_AS(hx_place, hx_id, "h.id", NULL, .flags = MEMBER_KEY),
+    MEMBER_AS(hx_place, vcenter_id, "v.id", NULL),
+    MEMBER_AS(hx_place, extension_key, "v.extension_key", NULL),
+    MEMBERS_END,
+};
+void hx_place_done(struct hx_place *place); /* NULL is allowed */
+struct hx_place_list {
+    struct hx_place *items; /* by id of the HX cluster */
+    size_t count;
+};
+void hx_place_list_done(struct hx_place_list *list); /* NULL is allowed */
+
+/* Whether HX is to be told something now. Pure. */
+enum hx_publication_step { HX_PUBLICATION_REST, HX_PUBLICATION_PUT, HX_PUBLICATION_DELETE };
+struct hx_publication_case {
+    const struct hx_publication *row; /* NULL: there is none yet */
+    bool is_automatic;                /* one that was never wished or withdrawn is wanted */
+    const char *digest;               /* of what would be sent; NULL: nothing may be: we are not registered with its vCenter */
+    int64_t digest_since_ms;          /* wall clock: this replica says that since then */
+    int64_t now_ms;                   /* wall clock */
+};
+enum hx_publication_step hx_publication_next(const struct hx_publication_case *c);
+
 /* -- two that tell one uuid ------------------------------------------------------------------------------------------
  *
  * A uuid is nothing but what an HX cluster says. So two records become one only where everybody else agrees: no vCenter shows the place that the older one had, the newer one has

@@ -38,6 +38,8 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/grant_store.h \
     src/store/tables/hx_identity_store.c \
     src/store/tables/hx_identity_store.h \
+    src/store/tables/hx_publication_store.c \
+    src/store/tables/hx_publication_store.h \
     src/store/tables/hx_store.c \
     src/store/tables/hx_store.h \
     src/store/tables/key_store.c \

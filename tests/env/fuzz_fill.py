@@ -375,6 +375,10 @@ class Filler:
         return self.place.want_connection()
 
     id_setHxConnection = id_testHxConnection = id_removeHxConnection = id_getHxConnection  # noqa: N815
+    id_getHxPublication = id_publishToHx = id_withdrawFromHx = id_getHxConnection  # noqa: N815
+
+    def id_provePublication(self) -> str:  # noqa: N802
+        return "0123456789abcdef" * 2
 
     def id_getHxCredential(self) -> str:  # noqa: N802
         return self.place.want_credential()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import base64
 import json
 import math
 import ssl
@@ -18,8 +19,9 @@ from urllib.parse import unquote
 from . import forms
 from .cluster import Cluster
 from .faults import Fault, begins, spoiled
-from .forms import CLUSTERS, VCENTER, Refused, Request
+from .forms import CLUSTERS, REGISTRATION, VCENTER, Refused, Request
 from .host_page import HostPage
+from .registration import Registrations
 from .tokens import Accounts, Denied, Limited, Tokens, canonical
 from .wire import Answer, Server
 
@@ -73,6 +75,7 @@ class HxConnect:
         self.page: HostPage | None = None  # what browsers are shown
         self.clock = 0.0  # seconds ahead of `now`
         self.tells_retry_after = True  # with the limits of sign-on
+        self.registrations = Registrations()
         self._now = now
         self._tokens = Tokens(self.time_s, self.accounts)
         self._changed = threading.Condition(threading.RLock())
@@ -288,22 +291,29 @@ class HxConnect:
 
     def _judged(self, request: Request) -> Answer:
         """First whether the call is well-formed, then faults, then whether it is allowed."""
+        if request.path == REGISTRATION and self.registrations.way is None:
+            raise Refused(404, "there is no such path", is_violation=False)
         forms.check_method(request)
         forms.check_headers(request)
         query = forms.check_query(request)
         members = forms.read_body(request) if request.method == "POST" else {}
+        told = self._read_registration(request, query) if request.path == REGISTRATION else {}
         request.user = canonical(members.get("username", ""))
         fault = self._take_fault(request.target)
         if fault and fault.is_instead:
             return self._instead(fault)
+        headers: dict[str, str] = {}
         try:
-            status, value = self._signed_on(request, query, members) if members else (200, self._resource(request))
+            if told:
+                status, value = self._register(request, told, headers)
+            else:
+                status, value = self._signed_on(request, query, members) if members else (200, self._resource(request))
         except Denied as no:
             raise Refused(401, str(no), is_violation=False) from None
         except Limited as no:
             more = {"Retry_After": str(math.ceil(no.wait_s))} if self.tells_retry_after else {}
             raise Refused(429, str(no), is_violation=False, **more) from None
-        answer = self._json(status, spoiled(fault.kind if fault else "", value))
+        answer = self._json(status, spoiled(fault.kind if fault else "", value), **headers)
         if fault:
             answer.way = {"cut": "cut", "drip": "drip", "huge": "endless"}.get(fault.kind, "whole")
         return answer
@@ -335,6 +345,24 @@ class HxConnect:
             case "/aaa/v1/revoke":
                 request.user = tokens.revoke(access, refresh)
         return 200, {}
+
+    def _read_registration(self, request: Request, query: dict[str, str]) -> dict[str, str]:
+        return self.registrations.read(request) if request.method == "PUT" else self.registrations.read_query(query)
+
+    def _register(self, request: Request, told: dict[str, str], headers: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        """By the one proof that is demanded: what else is sent does not count."""
+        match self.registrations.way:
+            case "token":
+                scheme, given, _ = forms.credentials(request)
+                if scheme != "bearer":
+                    raise Denied("a token is wanted")
+                request.user = self._tokens.find(given).user
+            case "kerberos":
+                answer = self.registrations.prove_by_ticket(request)
+                headers["WWW-Authenticate"] = f"Negotiate {base64.b64encode(answer).decode()}"
+            case "callback":
+                self.registrations.prove_by_callback(told, request.body)
+        return (self.registrations.put if request.method == "PUT" else self.registrations.delete)(told), {}
 
     def _resource(self, request: Request) -> Any:
         scheme, given, password = forms.credentials(request)

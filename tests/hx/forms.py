@@ -19,6 +19,7 @@ from .tokens import TOKEN_TYPE
 BODY_MAX_BYTES = 64 * 1024
 CLUSTERS = "/coreapi/v1/clusters"
 VCENTER = "/coreapi/v1/hypervisor/vcenter"
+REGISTRATION = "/kaas/v1/registration"  # registration.py; nothing of Cisco's
 VIEW = re.compile(rf"{CLUSTERS}/([^/]+)/({'|'.join(VIEWS)})")
 
 
@@ -73,6 +74,8 @@ VALUES = {"token_type": (TOKEN_TYPE,), "scope": ("READ", "MODIFY")}
 def check_method(request: Request) -> None:
     if request.path in FORMS:
         allowed = "POST"
+    elif request.path == REGISTRATION and request.method in ("PUT", "DELETE"):
+        return
     elif request.path in (CLUSTERS, VCENTER) or VIEW.fullmatch(request.path):
         allowed = "GET"
     else:
@@ -88,14 +91,16 @@ def check_headers(request: Request) -> None:
     wanted = [one.partition(";")[0].strip().lower() for one in request.headers.get("Accept", "*/*").split(",")]
     if not {"*/*", "application/*", "application/json"} & {*wanted}:
         raise Refused(406, f"the answer is JSON, and only {', '.join(wanted)} is accepted")
-    if request.method == "POST" and not re.fullmatch(r"application/json(; *charset=utf-8)?", request.headers.get("Content-Type", ""), re.I):
-        raise Refused(415, f"the body is of type {request.headers.get('Content-Type')}")
-    if request.method == "GET" and request.body:
+    media = request.headers.get("Content-Type", "")
+    if request.method in ("POST", "PUT") and not re.fullmatch(r"application/json(; *charset=utf-8)?", media, re.I):
+        raise Refused(415, f"the body is of type {media}")
+    if request.method in ("GET", "DELETE") and request.body:
         raise Refused(400, "there is a body")
 
 
 def check_query(request: Request) -> dict[str, str]:
     form = FORMS.get(request.path, Form(()))
+    is_ours = request.path == REGISTRATION and request.method == "DELETE"
     try:
         pairs = parse_qsl(request.query, keep_blank_values=True, strict_parsing=bool(request.query))
     except ValueError:
@@ -104,7 +109,7 @@ def check_query(request: Request) -> dict[str, str]:
     if len(given) != len(pairs):
         raise Refused(400, "the query has a member twice")
     known = {**form.query, **form.optional_query}
-    for name, value in pairs:
+    for name, value in () if is_ours else pairs:
         if value not in known.get(name, ()):
             raise Refused(400, f"the query has an unknown member or value: {name}")
     if missing := form.query.keys() - given.keys():
@@ -112,7 +117,7 @@ def check_query(request: Request) -> dict[str, str]:
     return given
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a member is there twice")
     return dict(pairs)
@@ -122,7 +127,7 @@ def read_body(request: Request) -> dict[str, str]:
     """The members of a POST. Messages name members, never values: those are secrets."""
     form = FORMS[request.path]
     try:
-        value = json.loads(request.body.decode(), object_pairs_hook=_once)
+        value = json.loads(request.body.decode(), object_pairs_hook=once)
     except (ValueError, RecursionError):
         raise Refused(400, "the body is not JSON, or has a member twice") from None
     if not isinstance(value, dict):

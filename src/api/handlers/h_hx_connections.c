@@ -1,4 +1,4 @@
-/* Handlers of /v2/hx-clusters/{id}/connection and of /v2/hx-connections. Layer 6 (api).
+/* Handlers of /v2/hx-clusters/{id}/connection and /publication, of /v2/hx-connections and of /v2/publications. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "inventory.h"
 #include "member_json.h"
 #include "problem.h"
+#include "publish.h"
 #include "reply.h"
 #include "str.h"
 #include "views.h"
@@ -36,14 +37,20 @@ static json_t *status_view(const struct hx_status *status) {
     return object;
 }
 
-/* What is configured, and nothing that changes by itself. */
-static json_t *connection_view_bare(const struct api_call *call, const struct hx_connection *connection) {
-    const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, connection->hx_id);
-    json_t *object = member_json_show(hx_connection_members, connection), *cluster = json_object();
-    json_put_string(cluster, "id", connection->hx_id);
+/* Of which HX cluster something is. */
+static json_t *connections_cluster_view(const struct api_call *call, const char *hx_id) {
+    const struct hx_cluster *hx = inventory_find_hx(call->snapshot->platform, hx_id);
+    json_t *cluster = json_object();
+    json_put_string(cluster, "id", hx_id);
     view_put_text(cluster, "name", hx ? hx->name : NULL);
     view_put_text(cluster, "name_source", hx ? hx_cluster_name_source(hx) : NULL);
-    json_put(object, "hx_cluster", cluster);
+    return cluster;
+}
+
+/* What is configured, and nothing that changes by itself. */
+static json_t *connection_view_bare(const struct api_call *call, const struct hx_connection *connection) {
+    json_t *object = member_json_show(hx_connection_members, connection);
+    json_put(object, "hx_cluster", connections_cluster_view(call, connection->hx_id));
     view_put_sha256(object, connection->sha256);
     return object;
 }
@@ -224,4 +231,57 @@ int h_connections_addresses(struct api_call *call, struct http_response *resp, s
     _cleanup_done_(hx_addresses_done) struct hx_addresses found = {.count = 0};
     int rc = hyperflex_list_addresses(call->api->options.hyperflex, http_request_param(call->req, "id"), &found, err);
     return rc ? rc : view_list(call, resp, VIEW_LIST(found.items, found.count, address_key, address_view), err);
+}
+
+/* -- where KaaS is, for HX clusters ------------------------------------------------------------------------------------------------ */
+
+static int publications_check_hx(const struct api_call *call, struct err *err) {
+    if (inventory_find_hx(call->snapshot->platform, view_hx_id(call)))
+        return 0;
+    (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s", view_hx_id(call));
+    return err_remedy(err, "compare with GET /v2/hx-clusters");
+}
+
+static int publications_reply(struct api_call *call, struct http_response *resp, const struct hx_publication *publication,
+                              struct err *err) {
+    json_t *object = member_json_show(hx_publication_members, publication);
+    json_put(object, "hx_cluster", connections_cluster_view(call, publication->hx_id));
+    return reply_json(resp, 200, object, err);
+}
+
+int h_publications_show(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_(hx_publication_free) struct hx_publication *publication = NULL;
+    int rc = publications_check_hx(call, err);
+    if (!rc)
+        rc = hyperflex_load_publication(call->api->options.hyperflex, view_hx_id(call), &publication, err);
+    return rc ? rc : publications_reply(call, resp, publication, err);
+}
+
+static int publications_say(struct api_call *call, struct http_response *resp, bool is_wanted, struct err *err) {
+    _cleanup_(hx_publication_free) struct hx_publication *publication = NULL;
+    int rc = publications_check_hx(call, err);
+    if (rc)
+        return rc;
+    rc = hyperflex_publish(call->api->options.hyperflex, API_ACTOR(call), view_hx_id(call), is_wanted, &publication, err);
+    return rc ? no_connection(call, rc, err) : publications_reply(call, resp, publication, err);
+}
+
+int h_publications_publish(struct api_call *call, struct http_response *resp, struct err *err) {
+    return publications_say(call, resp, true, err);
+}
+
+int h_publications_withdraw(struct api_call *call, struct http_response *resp, struct err *err) {
+    return publications_say(call, resp, false, err);
+}
+
+/* For HX, which asks who sent it a request that it holds: what is told here nobody else can use. */
+int h_publications_prove(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct hyperflex_proof proof;
+    int rc = hyperflex_prove(call->api->options.hyperflex, http_request_param(call->req, "nonce"), &proof, err);
+    if (rc)
+        return rc;
+    json_t *object = json_object();
+    json_put_string(object, "instance_id", proof.instance_id);
+    json_put_string(object, "sha256", proof.sha256);
+    return reply_json(resp, 200, object, err);
 }

@@ -328,6 +328,13 @@ COLUMNS connection_columns[] = {
     {"Updated", "updated_at", show_time}, END,
 };
 
+COLUMNS publication_columns[] = {
+    {"HX cluster", "hx_cluster.name"}, {"  id", "hx_cluster.id"}, {"Wanted", "wanted", show_yes_no}, {"State", "state"},
+    {"  since", "since", show_time}, {"  tried", "tried_at", show_time}, {"  reason", "reason"}, {"  detail", "detail"},
+    {"  remedy", "remedy"}, {"Published", "published_at", show_time}, {"  held until", "expires_at", show_time},
+    {"  next try", "next_at", show_time}, END,
+};
+
 COLUMNS peer_list[] = {
     {"HX CLUSTER", "hx_cluster.name"}, {"URL", "url"}, {"STATE", "status.state"}, {"REASON", "status.reason"},
     {"CHECKED", "status.checked_at", show_time}, END,
@@ -689,6 +696,12 @@ const struct cli_command cli_commands[] = {
      .object = connection_columns, .tell = cmd_peer_tell_test},
     {"hx", "disconnect", "HX", "read it no more", .of = &cli_hx_clusters, .call = "DELETE /v2/hx-clusters/{id}/connection",
      .question = "Forget how {name} is reached, and its password? Type yes: ", .says = "{name} is read no more"},
+    {"hx", "publication", "HX", "show what an HX cluster was told of where KaaS is", .of = &cli_hx_clusters,
+     .call = "GET /v2/hx-clusters/{id}/publication", .object = publication_columns},
+    {"hx", "publish", "HX", "tell it now where KaaS is, so that HX Connect can show the panel", .of = &cli_hx_clusters,
+     .call = "POST /v2/hx-clusters/{id}/publication", .object = publication_columns, .tell = cmd_hx_tell_publication},
+    {"hx", "unpublish", "HX", "withdraw that, and leave it so", .of = &cli_hx_clusters,
+     .call = "DELETE /v2/hx-clusters/{id}/publication", .object = publication_columns, .tell = cmd_hx_tell_publication},
     {"peer", "list", "", "list the controllers of HX clusters that kaasd signs in to", .call = "GET /v2/hx-peers",
      .list = peer_list},
     {"peer", "show", "HX", "show the controller of an HX cluster, and whether it lets kaasd in", .of = &cli_hx_clusters,

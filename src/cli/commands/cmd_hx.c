@@ -107,6 +107,13 @@ int cmd_vcenter_set_hx_credential(struct cli *cli, json_t *body, struct err *err
     return rc ? rc : cmd_vcenter_put_password(cli, body, "Password of the HX clusters' user", "password-file", err);
 }
 
+/* What HX does not take is an answer, and a failure for scripts; an HX that has no such call is none. */
+int cmd_hx_tell_publication(struct cli *cli, json_t *answer, struct err *err) {
+    if (json_get_string(answer, "reason"))
+        cli->status = CLI_FAILED;
+    return show_object(cli, answer, cli->command->object, err);
+}
+
 /* -- controllers that kaasd signs in to ----------------------------------------------------------------------------------------- */
 
 /* What stands there goes on, unless it is given. */

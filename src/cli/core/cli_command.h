@@ -91,8 +91,8 @@ typedef int cli_send_fn(struct cli *cli, json_t *body, json_t **answer, struct e
 cli_send_fn cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list;
 typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);
 cli_tell_fn cmd_vcenter_tell_added, cmd_vcenter_tell_registered, cmd_vcenter_tell_unregistered, cmd_hx_tell_list,
-    cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell, cmd_ldap_tell_test, cmd_whoami_tell,
-    cmd_kerberos_tell, cmd_health_tell, cmd_key_tell_signing, cmd_key_tell_master, cmd_cluster_tell_status;
+    cmd_hx_tell_publication, cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell, cmd_ldap_tell_test,
+    cmd_whoami_tell, cmd_kerberos_tell, cmd_health_tell, cmd_key_tell_signing, cmd_key_tell_master, cmd_cluster_tell_status;
 
 /* Puts a password for cli->object, a vCenter: that of the option `file`, or asked for ("Password of root" at it). As cli_get_password. */
 int cmd_vcenter_put_password(struct cli *cli, json_t *body, const char *whose, const char *file, struct err *err);

@@ -62,6 +62,8 @@ static int identity_take_over(struct store_tx *tx, const struct identity *i, str
         {"on", "UPDATE IGNORE service_hx_clusters SET hx_cluster_id = ? WHERE hx_cluster_id = ?"},
         {"n", "DELETE FROM service_hx_clusters WHERE hx_cluster_id = ?"},
         {"on", "UPDATE IGNORE hx_peers SET hx_cluster_id = ? WHERE hx_cluster_id = ?"},
+        {"on", "UPDATE IGNORE hx_publications SET hx_cluster_id = ? WHERE hx_cluster_id = ?"},
+        {"o", "UPDATE hx_publications SET next_at_ms = 0, version_no = version_no + 1 WHERE hx_cluster_id = ?"},
         {"on", "UPDATE hx_aliases SET hx_cluster_id = ? WHERE hx_cluster_id = ?"},
         {"n", "DELETE FROM hx_clusters WHERE id = ?"},
         {"no", "INSERT INTO hx_aliases (id, hx_cluster_id) VALUES (?, ?)"},

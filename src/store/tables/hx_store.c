@@ -74,6 +74,9 @@ static int connection_begin(struct store_tx *tx, const struct record_write *writ
         rc = secret_write(conn, c->hx_id, HX_SECRET_TOKEN, &none, err);
     if (!rc)
         rc = db_run(conn, "DELETE FROM hx_left_alone WHERE hx_cluster_id = ?", DB_ARGS(db_text(c->hx_id)), NULL, err);
+    if (!rc) /* it is told anew where KaaS is */
+        rc = db_run(conn, "UPDATE hx_publications SET next_at_ms = 0, version_no = version_no + 1 WHERE hx_cluster_id = ?",
+                    DB_ARGS(db_text(c->hx_id)), NULL, err);
     if (!rc)
         rc = db_table_query(conn, &hx_status_table, " WHERE hx_cluster_id = ? FOR UPDATE", DB_ARGS(db_text(c->hx_id)), &old, err);
     fresh.version_no = old.count ? ((const struct hx_status *)old.items)->version_no : 0;
