@@ -317,6 +317,7 @@ static int make_hyperflex(struct wire *w, struct err *err) {
         .on_set = wire_on_hx_set,
         .on_published = wire_on_hx_published,
         .get_certificate = wire_get_certificate,
+        .ask_peer = wire_ask_peer,
         .arg = w,
     };
     int rc = hyperflex_new(&options, &w->parts.hyperflex, err);

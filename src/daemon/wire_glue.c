@@ -184,6 +184,13 @@ void wire_on_hx_published(void *arg, const struct hx_publication *p) {
               p->detail[0] ? p->detail : NULL, "remedy", p->remedy[0] ? p->remedy : NULL, NULL);
 }
 
+int wire_ask_peer(void *arg, const char *hx_id, const struct hyperflex_request *request, struct hx_peer_result *out, long *status,
+                  struct err *err) {
+    const struct wire *w = arg;
+    const struct peers_request asked = {request->method, request->path, request->body, request->reply_bytes_max};
+    return peers_exchange(w->parts.peers, hx_id, &asked, out, status, err);
+}
+
 int wire_get_certificate(void *arg, char **out, struct err *err) {
     const struct wire *w = arg;
     return link_env_get_server_cert(platform_env(w->parts.platform), out, err);

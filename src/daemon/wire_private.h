@@ -88,6 +88,8 @@ void wire_on_hx_news(void *arg, const struct hx_status *status);
 int wire_list_hx_addresses(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err);
 void wire_on_hx_set(void *arg);
 void wire_on_hx_published(void *arg, const struct hx_publication *publication);
+int wire_ask_peer(void *arg, const char *hx_id, const struct hyperflex_request *request, struct hx_peer_result *out, long *status,
+                  struct err *err);
 int wire_get_certificate(void *arg, char **out, struct err *err);
 void wire_on_peer_news(void *arg, const struct hx_peer *peer);
 void wire_on_peer_set(void *arg);

@@ -61,7 +61,7 @@ int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err
 int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_facts *out, struct err *err);
 
 /* Where KaaS is (docs/hx-publish.md): tells it (PUT /kaas/v1/registration) by the JSON text `body`, or takes it back (DELETE) by the query `query`
- * ("instance_id=...&nonce=..."). ERR_NOT_FOUND: this HX has no such call (404, 405), which is normal; ERR_UNAUTHENTICATED, ERR_FORBIDDEN: it takes
+ * ("instance_id=...&nonce=..."). ERR_NOT_FOUND: this HX has no such call (404, 405, 501), which is normal; ERR_UNAUTHENTICATED, ERR_FORBIDDEN: it takes
  * none from us (401, 403). */
 int hx_put_registration(struct hx_client *client, const struct hx_token *token, const struct strbuf *body, struct err *err);
 int hx_delete_registration(struct hx_client *client, const struct hx_token *token, const char *query, struct err *err);

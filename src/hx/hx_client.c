@@ -321,7 +321,8 @@ int hx_registration_judge(const char *peer, long status, struct err *err) {
     case 201:
     case 204: return 0;
     case 404:
-    case 405: return err_set(err, ERR_NOT_FOUND, "HX Connect at %s has no " HX_REGISTRATION_PATH " (%ld)", peer, status);
+    case 405:
+    case 501: return err_set(err, ERR_NOT_FOUND, "HX Connect at %s has no " HX_REGISTRATION_PATH " (%ld)", peer, status);
     case 401:
         (void)err_set(err, ERR_UNAUTHENTICATED, "HX Connect at %s does not believe who tells it where KaaS is (401)", peer);
         return err_remedy(err, "see in HX Connect's log which proof it wants (docs/hx-publish.md)");

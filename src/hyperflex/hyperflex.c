@@ -62,9 +62,18 @@ static int place_take(struct visit *v, const char *hx_id, struct err *err) {
 /* What is published goes by a visit that has read it: not to one that is another than was known. */
 static int hyperflex_try_both(struct visit *v, const char *hx_id, struct err *err) {
     struct publication p = {.h = v->h, .actor = v->actor, .visit = v};
-    int rc = visit_load(v, hx_id, err);
-    if (!rc)
-        rc = publish_begin(&p, hx_id, err);
+    struct err why = {0};
+    int rc = visit_load(v, hx_id, &why);
+    const bool has_peer = rc == ERR_NOT_FOUND && !publish_check_peer(v->h, hx_id, NULL);
+    if (rc && !has_peer)
+        return err_move(err, rc, &why);
+    rc = publish_begin(&p, hx_id, err);
+    if (has_peer && !rc) {
+        hx_connection_free(STEAL(v->connection));
+        rc = publish_run(&p, err);
+        publish_end(&p);
+        return rc;
+    }
     if (!rc && (v->actor || hyperflex_is_due(v->h, v->status) || (p.step && publish_may_visit(v->status))))
         rc = visit_run(v, err);
     else
@@ -331,16 +340,16 @@ static void hyperflex_send_off(struct hyperflex *h, const char *hx_id) {
 
 /* To read them, or to publish to them. */
 static int hyperflex_send_all(struct hyperflex *h, const struct hx_status_list *statuses, struct err *err) {
-    _cleanup_free_ const char **publishes = calloc(statuses->count + 1, sizeof(*publishes));
+    _cleanup_free_ char **publishes = NULL;
     size_t count = 0;
-    if (!publishes)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = publish_list_due(h, statuses, publishes, &count, err);
+    int rc = publish_list_due(h, statuses, &publishes, &count, err);
     for (size_t i = 0; i < statuses->count; i++)
         if (hyperflex_is_due(h, &statuses->items[i]))
             hyperflex_send_off(h, statuses->items[i].hx_id);
-    for (size_t i = 0; i < count; i++) /* one that is read, too, has nothing left to be told then */
+    for (size_t i = 0; i < count; i++) { /* one that is read, too, has nothing left to be told then */
         hyperflex_send_off(h, publishes[i]);
+        free(publishes[i]);
+    }
     return rc;
 }
 
@@ -390,10 +399,10 @@ static void hyperflex_check_publication(const struct hyperflex *h, const struct 
                                         const struct inventory_platform *platform, struct findings *out) {
     const struct hx_cluster *hx = inventory_find_hx(platform, p->hx_id);
     struct finding f = {.step = "hx_publication", .is_elsewhere = true, .since_ms = p->since_ms};
-    bool is_read = false;
+    bool is_away = false;
     for (size_t i = 0; i < h->statuses.count; i++)
-        is_read = is_read || (str_eq(h->statuses.items[i].hx_id, p->hx_id) && h->statuses.items[i].state == HX_CONNECTION_OK);
-    if (!is_read || (!p->reason[0] && p->state != HX_PUBLICATION_PUBLISHED))
+        is_away = is_away || (str_eq(h->statuses.items[i].hx_id, p->hx_id) && h->statuses.items[i].state != HX_CONNECTION_OK);
+    if (is_away || (!p->reason[0] && p->state != HX_PUBLICATION_PUBLISHED))
         return;
     (void)snprintf(f.subject, sizeof(f.subject), "%s", p->hx_id);
     if (p->reason[0]) {

@@ -14,6 +14,7 @@
 #include "finding.h"
 #include "hx_connection.h"
 #include "snapshot.h"
+#include "strbuf.h"
 #include "x509.h"
 
 struct actor;
@@ -25,6 +26,13 @@ struct store;
 #define HYPERFLEX_LOGIN_GAP_MS (15 * 60 * INT64_C(1000)) /* after a login that HX granted, or did not answer */
 #define HYPERFLEX_REFUSED_GAP_MS (5 * 60 * INT64_C(1000))
 #define HYPERFLEX_RETRY_MS (60 * INT64_C(1000)) /* of one that cannot be reached */
+
+/* A request to an HX cluster by what stands in for a connection: see peers.h. */
+struct hyperflex_request {
+    const char *method, *path;
+    const struct strbuf *body; /* JSON; NULL: none */
+    size_t reply_bytes_max;
+};
 
 struct hyperflex_options {
     struct store *store;
@@ -45,6 +53,9 @@ struct hyperflex_options {
     void (*on_published)(void *arg, const struct hx_publication *publication);
     /* The certificate at public_url, as our record in vCenters names it: PEM, for the caller to free; *out NULL: not known. */
     int (*get_certificate)(void *arg, char **out, struct err *err);
+    /* Asks an HX cluster that kaasd is not connected to, and that has a peer, by our Kerberos account; as peers_exchange. NULL: that is not done. */
+    int (*ask_peer)(void *arg, const char *hx_id, const struct hyperflex_request *request, struct hx_peer_result *out,
+                    long *status, struct err *err);
     void *arg; /* of all of them */
 };
 

@@ -55,12 +55,13 @@ struct visit {
 struct publication {
     struct hyperflex *h;
     const struct actor *actor; /* as of a visit */
-    const struct visit *visit; /* by whose client and token it goes */
+    const struct visit *visit; /* by whose client and token it goes; without a connection by the peer */
     struct hx_publication *row;
     json_t *registration; /* NULL: nothing may be said */
     char digest[HX_DIGEST_BYTES];
     char installation[UUID_TEXT_BYTES];
     enum hx_publication_step step;
+    char reason[sizeof(((struct hx_publication *)0)->reason)]; /* of a failure */
     enum hx_publication_state old_state;
     char old_reason[sizeof(((struct hx_publication *)0)->reason)];
 };
@@ -110,6 +111,8 @@ bool hyperflex_search_is_due(struct hyperflex *h);
 
 /* Looks whether the HX cluster of this visit is to be told something. */
 int publish_begin(struct publication *p, const char *hx_id, struct err *err);
+/* Has it a peer, and no connection? Then the peer's sign-in stands in for that. ERR_NOT_FOUND: it has none. */
+int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err);
 /* Tells it, if so, and stores what came of it: what is wrong with HX is no error. After the visit has read it. */
 int publish_run(struct publication *p, struct err *err);
 void publish_end(struct publication *p);
@@ -117,9 +120,9 @@ void publish_end(struct publication *p);
 void publish_leave(struct visit *before);
 /* Whether that is reason enough to read an HX cluster: not one that was never read since it was set, or whose user was refused. */
 bool publish_may_visit(const struct hx_status *status);
-/* Of the HX clusters that may be visited: which are to be told something? Called with the statuses of this tick; *ids has a place for each, borrowed from them. */
-int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, const char **ids, size_t *count,
-                     struct err *err);
+/* Which HX clusters are to be told something: of those that may be visited, and of those with a peer alone. Called with the statuses of this tick. *ids is the caller's to
+ * free, *count texts and itself, also after a failure. */
+int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, char ***ids, size_t *count, struct err *err);
 
 /* -- hyperflex.c -------------------------------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "hx_publication_store.h"
 #include "hyperflex_private.h"
+#include "peer_store.h"
 #include "replica_store.h"
 #include "str.h"
 #include "x509.h"
@@ -67,9 +68,8 @@ static int publish_source_load(struct hyperflex *h, struct publish_source *out, 
     rc = h->options.get_certificate(h->options.arg, &pem, err);
     if (rc || !pem)
         return rc;
-    rc = x509_parse_pem(pem, &info, err);
-    if (rc)
-        return rc;
+    if (x509_parse_pem(pem, &info, NULL))
+        return 0; /* HX clusters are read all the same */
     out->since_ms = publish_note_certificate(h, info.pem);
     out->certificate = STEAL(info.pem);
     return 0;
@@ -189,29 +189,73 @@ static void publish_keep(struct hyperflex *h, struct hx_publication_list *rows) 
     (void)pthread_mutex_unlock(&h->lock);
 }
 
-int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, const char **ids, size_t *count,
-                     struct err *err) {
-    _cleanup_done_(hx_publication_list_done) struct hx_publication_list rows = {0};
-    _cleanup_done_(hx_place_list_done) struct hx_place_list places = {0};
-    _cleanup_done_(publish_source_done) struct publish_source source = {0};
-    int rc = hx_publication_store_list(h->options.store, &rows, err);
+/* All that one look at all HX clusters needs. */
+struct publish_look {
+    struct hx_publication_list rows;
+    struct hx_place_list places;
+    struct hx_peer_list peers;
+    struct publish_source source;
+};
+
+static void publish_look_done(struct publish_look *look) {
+    hx_publication_list_done(&look->rows);
+    hx_place_list_done(&look->places);
+    hx_peer_list_done(&look->peers);
+    publish_source_done(&look->source);
+}
+
+static int publish_look_load(struct hyperflex *h, struct publish_look *look, struct err *err) {
+    int rc = hx_publication_store_list(h->options.store, &look->rows, err);
     if (!rc)
-        rc = hx_publication_store_list_places(h->options.store, &places, err);
+        rc = hx_publication_store_list_places(h->options.store, &look->places, err);
+    if (!rc && h->options.ask_peer)
+        rc = peer_store_list(h->options.store, &look->peers, err);
+    return rc ? rc : publish_source_load(h, &look->source, err);
+}
+
+static int publish_add_due(struct hyperflex *h, const struct publish_look *look, const char *hx_id, char ***ids, size_t *count,
+                           struct err *err) {
+    _cleanup_json_ json_t *registration = NULL;
+    char digest[HX_DIGEST_BYTES];
+    int rc = publish_make(h, &look->source, publish_find_place(&look->places, hx_id), &registration, digest, err);
+    if (rc || !publish_next(h, &look->source, publish_find_row(&look->rows, hx_id), registration ? digest : NULL))
+        return rc;
+    char **longer = realloc(*ids, (*count + 1) * sizeof(*longer));
+    if (!longer)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *ids = longer;
+    char *copy = str_dup(hx_id);
+    if (!copy)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    longer[(*count)++] = copy;
+    return 0;
+}
+
+static bool publish_is_connected(const struct hx_status_list *statuses, const char *hx_id) {
+    for (size_t i = 0; i < statuses->count; i++)
+        if (str_eq(statuses->items[i].hx_id, hx_id))
+            return true;
+    return false;
+}
+
+int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, char ***ids, size_t *count, struct err *err) {
+    _cleanup_done_(publish_look_done) struct publish_look look = {0};
+    int rc = publish_look_load(h, &look, err);
+    for (size_t i = 0; !rc && i < statuses->count; i++)
+        if (publish_may_visit(&statuses->items[i]))
+            rc = publish_add_due(h, &look, statuses->items[i].hx_id, ids, count, err);
+    for (size_t i = 0; !rc && i < look.peers.count; i++)
+        if (!publish_is_connected(statuses, look.peers.items[i].hx_id))
+            rc = publish_add_due(h, &look, look.peers.items[i].hx_id, ids, count, err);
     if (!rc)
-        rc = publish_source_load(h, &source, err);
-    for (size_t i = 0; !rc && i < statuses->count; i++) {
-        const struct hx_status *status = &statuses->items[i];
-        _cleanup_json_ json_t *registration = NULL;
-        char digest[HX_DIGEST_BYTES];
-        if (!publish_may_visit(status))
-            continue;
-        rc = publish_make(h, &source, publish_find_place(&places, status->hx_id), &registration, digest, err);
-        if (!rc && publish_next(h, &source, publish_find_row(&rows, status->hx_id), registration ? digest : NULL))
-            ids[(*count)++] = status->hx_id;
-    }
-    if (!rc)
-        publish_keep(h, &rows);
+        publish_keep(h, &look.rows);
     return rc;
+}
+
+int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err) {
+    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
+    return h->options.ask_peer ? peer_store_load(h->options.store, hx_id, &peer, err)
+                               : err_set(err, ERR_NOT_FOUND, "there is no such peer");
 }
 
 /* -- saying it ----------------------------------------------------------------------------------------------------------------- */
@@ -242,6 +286,43 @@ static void publish_make_nonce(char out[PUBLISH_NONCE_CHARS + 1]) {
     str_hex(bytes, sizeof(bytes), out);
 }
 
+/* By our Kerberos account. What was wrong before HX answered has a word of its own, and the peer's remedy. */
+static void publish_ask_peer(struct publication *p, const char *method, const char *path, const struct strbuf *body,
+                             struct err *why) {
+    const struct hyperflex_request request = {
+        .method = method, .path = path, .body = body, .reply_bytes_max = HX_REGISTRATION_REPLY_BYTES_MAX};
+    struct hx_peer_result result = {0};
+    long status = 0;
+    int rc = p->h->options.ask_peer(p->h->options.arg, p->row->hx_id, &request, &result, &status, why);
+    if (rc == ERR_NOT_FOUND) /* the peer was removed: HX has said nothing */
+        why->code = ERR_CANCELED;
+    if (rc)
+        return;
+    if (result.state == HX_PEER_OK) {
+        rc = hx_registration_judge("the address of its peer", status, why);
+        (void)snprintf(p->reason, sizeof(p->reason), "%s", visit_reason(rc));
+        return;
+    }
+    (void)err_set(why, str_eq(result.reason, "refused") ? ERR_UNAUTHENTICATED : ERR_UPSTREAM, "%s", result.detail);
+    (void)err_remedy(why, "%s", result.remedy);
+    (void)snprintf(p->reason, sizeof(p->reason), "%s", result.reason);
+}
+
+static void publish_send(struct publication *p, const struct strbuf *body, const char *query, struct err *why) {
+    const bool is_put = p->step == HX_PUBLICATION_PUT;
+    if (!p->visit->connection) {
+        _cleanup_free_ char *path = is_put ? str_dup(HX_REGISTRATION_PATH) : str_format(HX_REGISTRATION_PATH "?%s", query);
+        if (path)
+            publish_ask_peer(p, is_put ? "PUT" : "DELETE", path, body, why);
+        else
+            (void)err_set(why, ERR_NOMEM, "out of memory");
+        return;
+    }
+    int rc = is_put ? hx_put_registration(p->visit->client, &p->visit->token, body, why)
+                    : hx_delete_registration(p->visit->client, &p->visit->token, query, why);
+    (void)snprintf(p->reason, sizeof(p->reason), "%s", visit_reason(rc));
+}
+
 /* From the moment that it is sent HX may hold it, whatever becomes of the answer. */
 static int publish_put(struct publication *p, struct err *err, struct err *why) {
     const int64_t held_until_ms = p->row->expires_at_ms;
@@ -258,10 +339,10 @@ static int publish_put(struct publication *p, struct err *err, struct err *why) 
         rc = publish_keep_nonce(p, nonce, &body, err);
     if (rc)
         return rc;
-    rc = hx_put_registration(p->visit->client, &p->visit->token, &body, why);
-    if (rc == ERR_NOT_FOUND)
+    publish_send(p, &body, NULL, why);
+    if (why->code == ERR_NOT_FOUND)
         p->row->expires_at_ms = 0;
-    if (rc == ERR_UNAUTHENTICATED || rc == ERR_FORBIDDEN)
+    if (why->code == ERR_UNAUTHENTICATED || why->code == ERR_FORBIDDEN)
         p->row->expires_at_ms = held_until_ms;
     return 0;
 }
@@ -275,19 +356,19 @@ static int publish_delete(struct publication *p, struct err *err, struct err *wh
     int rc = query ? publish_keep_nonce(p, nonce, &nothing, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         return rc;
-    (void)hx_delete_registration(p->visit->client, &p->visit->token, query, why);
+    publish_send(p, NULL, query, why);
     return 0;
 }
 
 /* -- what came of it ------------------------------------------------------------------------------------------------------------ */
 
-static void publish_note_failure(struct publication *p, const char *reason, const struct err *why) {
+static void publish_note_failure(struct publication *p, const struct err *why) {
     static const struct backoff retry = {.first_ms = PUBLISH_RETRY_MS, .max_ms = PUBLISH_RETRY_MAX_MS, .jitter_percent = 20};
     struct hx_publication *row = p->row;
     const bool is_refused = why->code == ERR_UNAUTHENTICATED || why->code == ERR_FORBIDDEN;
     const int64_t asked_ms = (int64_t)why->retry_after_s * 1000;
     row->state = is_refused ? HX_PUBLICATION_REFUSED : HX_PUBLICATION_FAILING;
-    (void)snprintf(row->reason, sizeof(row->reason), "%s", is_refused ? "refused" : reason);
+    (void)snprintf(row->reason, sizeof(row->reason), "%s", is_refused ? "refused" : p->reason);
     (void)snprintf(row->detail, sizeof(row->detail), "%s", why->text);
     (void)snprintf(row->remedy, sizeof(row->remedy), "%s", why->remedy[0] ? why->remedy : visit_remedy(why->code));
     str_trim_utf8(row->detail);
@@ -297,13 +378,13 @@ static void publish_note_failure(struct publication *p, const char *reason, cons
 }
 
 /* `why->code` 0: it went well. What cannot be taken back ends by itself. */
-static void publish_note(struct publication *p, const char *reason, const struct err *why) {
+static void publish_note(struct publication *p, const struct err *why) {
     struct hx_publication *row = p->row;
     const int64_t now_ms = row->tried_at_ms = clock_wall_ms();
     const bool is_gone =
         p->step == HX_PUBLICATION_DELETE && (!why->code || why->code == ERR_NOT_FOUND || now_ms >= row->expires_at_ms);
     if (!is_gone && why->code && why->code != ERR_NOT_FOUND) {
-        publish_note_failure(p, reason, why);
+        publish_note_failure(p, why);
         return;
     }
     row->state = is_gone ? HX_PUBLICATION_WITHDRAWN : why->code ? HX_PUBLICATION_NOT_SUPPORTED : HX_PUBLICATION_PUBLISHED;
@@ -337,10 +418,11 @@ int publish_run(struct publication *p, struct err *err) {
     int rc = 0;
     if (p->step == HX_PUBLICATION_REST)
         return 0;
-    if (status->state != HX_CONNECTION_OK) {
+    if (status && status->state != HX_CONNECTION_OK) {
         (void)err_set(&why, ERR_UNAVAILABLE, "it cannot be read: %s", status->detail);
         (void)err_remedy(&why, "%s", status->remedy);
-        publish_note(p, status->reason, &why);
+        (void)snprintf(p->reason, sizeof(p->reason), "%s", status->reason);
+        publish_note(p, &why);
         return publish_save(p, err);
     }
     rc = p->step == HX_PUBLICATION_PUT ? publish_put(p, err, &why) : publish_delete(p, err, &why);
@@ -348,32 +430,47 @@ int publish_run(struct publication *p, struct err *err) {
         rc = err_move(err, why.code, &why);
     if (rc)
         return rc;
-    publish_note(p, visit_reason(why.code), &why);
+    publish_note(p, &why);
     return publish_save(p, err);
 }
 
 /* Nobody will come back: what HX was not told it forgets by itself. */
-void publish_leave(struct visit *before) {
+static void publish_leave_by(const struct visit *before, const char *hx_id, bool is_able) {
     struct publication p = {.h = before->h, .visit = before};
     struct err why = {0};
-    if (!publish_begin(&p, before->connection->hx_id, NULL) && p.row->expires_at_ms) {
+    if (!publish_begin(&p, hx_id, NULL) && p.row->expires_at_ms) {
         p.step = HX_PUBLICATION_DELETE;
-        if (before->token.access && (before->client || !visit_make_client(before, NULL)))
+        if (is_able)
             (void)publish_delete(&p, NULL, &why);
         why.code = 0;
-        publish_note(&p, NULL, &why);
+        publish_note(&p, &why);
         (void)publish_save(&p, NULL);
     }
     publish_end(&p);
+}
+
+void publish_leave(struct visit *before) {
+    const bool is_able = before->token.access && (before->client || !visit_make_client(before, NULL));
+    publish_leave_by(before, before->connection->hx_id, is_able);
+}
+
+void hyperflex_leave_peer(struct hyperflex *h, const char *hx_id) {
+    _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
+    const struct visit none = {.h = h};
+    if (hyperflex_load(h, hx_id, &connection, NULL) == ERR_NOT_FOUND && !publish_check_peer(h, hx_id, NULL))
+        publish_leave_by(&none, hx_id, true);
 }
 
 /* -- when somebody says so ------------------------------------------------------------------------------------------------------ */
 
 static int publish_check_wish(struct publication *p, const char *hx_id, struct err *err) {
     _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
-    int rc = hyperflex_load(p->h, hx_id, &connection, err);
+    struct err why = {0};
+    int rc = hyperflex_load(p->h, hx_id, &connection, &why);
+    if (rc == ERR_NOT_FOUND && !publish_check_peer(p->h, hx_id, NULL))
+        rc = 0;
     if (rc || p->registration)
-        return rc;
+        return err_move(err, rc, &why);
     (void)err_set(err, ERR_CONFLICT, "there is nothing to publish: %s",
                   str_starts(p->h->options.public_url, "https://") ? "kaasd is not registered with the vCenter of this HX cluster"
                                                                    : "server.public_url is not set");

@@ -3,7 +3,8 @@
  *
  * It is a part of reading an HX cluster: under the same lease, with the same client and token, behind a reading that went well. So nothing is said to an
  * HX cluster that nobody vouches for or that is another one than was known, and no login is made for it. Told again each day and when certificate, address or
- * version change; withdrawn when somebody says so, when the connection goes, and when its vCenter is not registered any more. */
+ * version change; withdrawn when somebody says so, when the connection goes, and when its vCenter is not registered any more.
+ * An HX cluster with a peer and without a connection is told by the peer's sign-in instead, under the peer's trust. */
 #pragma once
 
 #include "err.h"
@@ -27,6 +28,9 @@ int hyperflex_load_publication(struct hyperflex *h, const char *hx_id, struct hx
  * registered or server.public_url is not set; ERR_BUSY while another replica asks it, which does it then. */
 int hyperflex_publish(struct hyperflex *h, const struct actor *actor, const char *hx_id, bool is_wanted,
                       struct hx_publication **out, struct err *err);
+
+/* The peer of this HX cluster is about to go: withdraws, once, what it was told by it. Waits for HX: in the worker `outside`. */
+void hyperflex_leave_peer(struct hyperflex *h, const char *hx_id);
 
 /* Proves to HX that a request is ours: who we are, and the SHA-256 of the request's body, as hexadecimal digits. ERR_NOT_FOUND: not of the last
  * PUBLISH_NONCE_MS, or not of ours. */

@@ -50,6 +50,7 @@ UNIT_TESTS = \
     tests/unit/model/test_groups \
     tests/unit/model/test_hx_claim \
     tests/unit/model/test_hx_peer \
+    tests/unit/model/test_hx_publication \
     tests/unit/model/test_ldap_source \
     tests/unit/model/test_model \
     tests/unit/model/test_names \

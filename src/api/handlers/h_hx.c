@@ -10,6 +10,7 @@
 #include "inventory.h"
 #include "member_json.h"
 #include "peers.h"
+#include "publish.h"
 #include "query.h"
 #include "reply.h"
 #include "str.h"
@@ -221,6 +222,8 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
     int64_t version_no = 0;
     bool is_given = false;
     int rc = peers_read_current(call, &version_no, &is_given, err);
+    if (!rc)
+        hyperflex_leave_peer(call->api->options.hyperflex, view_hx_id(call));
     if (!rc)
         rc = peers_remove(call->api->options.peers, API_ACTOR(call), view_hx_id(call), is_given ? version_no : 0, err);
     return rc ? no_peer(call, rc, err) : view_nothing(resp, 0);

@@ -55,6 +55,8 @@ struct peers {
 struct visit {
     struct peers *peers;
     const struct hx_peer *peer;
+    const struct peers_request *request; /* NULL: it is only looked whether one is let in */
+    char *url;                           /* of the request */
     struct hx_peer_result *result;
     struct http_client *client;
     struct gss_ticket *ticket;
@@ -124,21 +126,26 @@ static void on_header(void *arg, const char *line, size_t n) {
 
 /* One request; `authorization` NULL: without credential. Sets status and challenge. */
 static bool peers_ask(struct visit *v, const char *authorization) {
-    const char *const headers[] = {"Accept: */*", authorization, NULL};
+    const struct peers_request *request = v->request;
+    const char *const headers[] = {request && request->body ? "Content-Type: application/json" : "Accept: */*", authorization,
+                                   NULL};
+    const size_t reply_bytes_max = request ? request->reply_bytes_max : REPLY_BYTES_MAX;
     const int64_t left_ms = v->deadline_ms - clock_mono_ms();
     _cleanup_strbuf_ struct strbuf reply;
     struct err err = {0};
-    struct http_exchange exchange = {.method = "GET",
-                                     .url = v->peer->url,
+    struct http_exchange exchange = {.method = request ? request->method : "GET",
+                                     .url = request ? v->url : v->peer->url,
                                      .headers = headers,
+                                     .body = request && request->body ? request->body->data : NULL,
+                                     .body_bytes = request && request->body ? request->body->len : 0,
                                      .timeout_ms = left_ms > 0 ? (long)left_ms : 1,
-                                     .reply_max_bytes = REPLY_BYTES_MAX,
+                                     .reply_max_bytes = reply_bytes_max,
                                      .is_once = authorization != NULL,
                                      .on_header = on_header,
                                      .on_header_arg = &v->challenge};
     int rc;
     challenge_done(&v->challenge);
-    strbuf_init(&reply, REPLY_BYTES_MAX);
+    strbuf_init(&reply, reply_bytes_max);
     rc = http_client_run(v->client, &exchange, &reply, &v->status, &err);
     return rc ? peers_fail_transport(v, rc, &err) : true;
 }
@@ -287,6 +294,8 @@ static bool send_token(struct visit *v, const struct gss_init_step *step) {
 /* The answer to the last of our tokens; both sides have proved who they are, or the peer says no without a word. */
 static bool peers_judge_last(struct visit *v, bool is_proved) {
     const bool is_good = v->status >= 200 && v->status < 300;
+    if (v->request && (!is_good || is_proved))
+        return true; /* what it means is for who asked */
     if (v->status == 403)
         return peers_fail(v, "forbidden", "give our account its rights at the peer",
                           "the peer knows us, and answers 403: we may not do that");
@@ -366,13 +375,37 @@ static bool peers_walk(struct visit *v) {
            get_tickets(v) && peers_negotiate(v);
 }
 
-/* Signs in and says what came of it, in *out. Blocks. */
-static void peers_sign_in(struct peers *peers, const struct hx_peer *peer, struct hx_peer_result *out) {
+/* A request needs no proof where nobody asks for one. */
+static bool peers_walk_request(struct visit *v) {
+    unsigned port;
+    _cleanup_free_ char *host = http_url_host(v->peer->url, &port);
+    if (host)
+        v->url = str_format(strchr(host, ':') ? "https://[%s]:%u%s" : "https://%s:%u%s", host, port, v->request->path);
+    v->spn = hx_peer_spn(v->peer);
+    if (!v->url || !v->spn)
+        return peers_fail(v, "no_ticket", "see the memory of this host", "out of memory");
+    if (!peers_make_client(v) || !peers_announce(v) || !peers_ask(v, NULL))
+        return false;
+    if (v->status != 401)
+        return true;
+    if (!v->peers->options.kerberos)
+        return peers_fail(v, "no_keytab", "set auth.kerberos.keytab, see docs/admin/identity.md", "no keytab is configured");
+    return peers_judge_first(v) && peers_find_account(v) && get_tickets(v) && peers_negotiate(v);
+}
+
+/* Signs in, for a request or to see whether one is let in, and says what came of it, in *out. Blocks. */
+static void peers_sign_in(struct peers *peers, const struct hx_peer *peer, const struct peers_request *request,
+                          struct hx_peer_result *out, long *status) {
     const int64_t begin_ms = clock_mono_ms();
-    struct visit v = {.peers = peers, .peer = peer, .result = out, .deadline_ms = begin_ms + peers->options.call_timeout_ms};
+    struct visit v = {.peers = peers,
+                      .peer = peer,
+                      .request = request,
+                      .result = out,
+                      .deadline_ms = begin_ms + peers->options.call_timeout_ms};
     *out = (struct hx_peer_result){0};
-    if (peers_walk(&v))
+    if (request ? peers_walk_request(&v) : peers_walk(&v))
         out->state = HX_PEER_OK;
+    *status = v.status;
     if (v.client)
         peers_forget(&v);
     gss_initiator_free(v.initiator);
@@ -380,6 +413,7 @@ static void peers_sign_in(struct peers *peers, const struct hx_peer *peer, struc
     http_client_free(v.client);
     challenge_done(&v.challenge);
     free(v.spn);
+    free(v.url);
     out->checked_at_ms = clock_wall_ms();
     out->duration_ms = clock_mono_ms() - begin_ms;
 }
@@ -499,8 +533,9 @@ int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_
 static int peers_try(struct peers *peers, const struct actor *actor, struct hx_peer *peer, struct err *err) {
     struct audit_record line;
     bool is_news = false;
+    long status;
     int rc;
-    peers_sign_in(peers, peer, &peer->result);
+    peers_sign_in(peers, peer, NULL, &peer->result, &status);
     if (str_eq(peer->result.reason, "stopped"))
         return err_set(err, ERR_CANCELED, "%s", peer->result.detail);
     line = peers_make_line(peers, actor, &(struct audit_event){.action = "hx_peer.state", .object_id = peer->hx_id});
@@ -523,6 +558,16 @@ int peers_test(struct peers *peers, const struct actor *actor, const char *hx_id
         rc = peers_try(peers, actor, peer, err);
     atomic_fetch_sub(&peers->asking, 1);
     return rc ? rc : peers_load(peers, hx_id, out, err);
+}
+
+int peers_exchange(struct peers *peers, const char *hx_id, const struct peers_request *request, struct hx_peer_result *out,
+                   long *status, struct err *err) {
+    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
+    int rc = peers_load(peers, hx_id, &peer, err);
+    if (rc)
+        return rc;
+    peers_sign_in(peers, peer, request, out, status);
+    return str_eq(out->reason, "stopped") ? err_set(err, ERR_CANCELED, "%s", out->detail) : 0;
 }
 
 /* -- by itself ------------------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "platform.h"
 #include "principal.h"
 #include "snapshot.h"
+#include "strbuf.h"
 
 struct kerberos;
 struct net_policy;
@@ -53,6 +54,18 @@ int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_
 /* Signs in now; *out, freed by hx_peer_free, says what came of it, which is stored. Waits for KDC and peer: in the worker `outside`. ERR_NOT_FOUND; ERR_BUSY when too many are tried at
  * once; what is wrong is an answer, not an error. */
 int peers_test(struct peers *peers, const struct actor *actor, const char *hx_id, struct hx_peer **out, struct err *err);
+
+/* A request to a controller, at the host of its url. */
+struct peers_request {
+    const char *method, *path;
+    const struct strbuf *body; /* JSON; NULL: none */
+    size_t reply_bytes_max;
+};
+/* Sends it without a credential, and once more with a proof of our account if the controller asks for that by Negotiate. *status is that of the answer which
+ * counts, whatever it is; of a good one (2xx) to our account the controller has proved itself. *out says what kept it from coming to an answer, else its state is HX_PEER_OK; nothing
+ * is stored. Waits for KDC and peer. ERR_NOT_FOUND: there is no such peer; ERR_CANCELED: kaasd is stopping, or too many are asked at once. */
+int peers_exchange(struct peers *peers, const char *hx_id, const struct peers_request *request, struct hx_peer_result *out,
+                   long *status, struct err *err);
 
 /* Every few seconds: reads what is stored, and has those that are due tried, in a worker pool of its own. One replica at a time does that. */
 int peers_tick(struct peers *peers, struct err *err);

@@ -50,7 +50,7 @@ def people(world: World) -> dict[str, Api]:
 
 
 def fill(path: str, known: str) -> str:
-    return path.replace("{id}", known).replace("{name}", known).replace("{file}", "index.html")
+    return path.replace("{id}", known).replace("{name}", known).replace("{nonce}", known).replace("{file}", "index.html")
 
 
 def media_of(method: str, path: str) -> str | None:
@@ -88,10 +88,11 @@ def test_every_route_refuses_a_token_that_is_none(people: dict[str, Api], method
 
 NOWHERE = "ldaps://directory.invalid"  # RFC 2606: there is none
 DIRECTORY = {"name": "routes", "kind": "ad", "urls": [NOWHERE], "search_base": "DC=a", "bind_dn": "reader", "bind_password": "routes"}
+NONCE = "0123456789abcdef" * 2  # as if an HX cluster had just been told something
 
 
 @pytest.fixture(scope="module")
-def made(people: dict[str, Api]) -> Iterator[dict[str, str]]:
+def made(people: dict[str, Api], world: World) -> Iterator[dict[str, str]]:
     """One of each thing that a world does not have by itself, by the path below which it is found."""
     admin = people["admin"]
     cluster = next(admin.items("/v2/clusters"))["id"]
@@ -102,12 +103,17 @@ def made(people: dict[str, Api]) -> Iterator[dict[str, str]]:
     }
     ids = {path: admin.expect(201, "POST", path, json=body)["id"] for path, body in bodies.items()}
     ids["/v2/ldap"] = admin.expect(201, "POST", "/v2/ldap", json=DIRECTORY, headers={"X-KaaS": "1"})["name"]
-    hx = f"/v2/hx-clusters/{next(admin.items('/v2/hx-clusters'))['id']}"
+    hx_id, other_hx_id = [row["id"] for row in admin.items("/v2/hx-clusters")][:2]
+    hx = f"/v2/hx-clusters/{hx_id}"
     nobody = {"address": "127.0.0.1", "port": 9, "user_name": "admin", "password": "x", "thumbprint_sha256": "ab" * 32}
     admin.expect(201, "PUT", f"{hx}/peer", json={"url": "https://127.0.0.1:9/", "thumbprint_sha256": "ab" * 32})  # nobody listens there
     admin.expect(201, "PUT", f"{hx}/connection", json=nobody)
     credential = f"/v2/vcenters/{next(admin.items('/v2/vcenters'))['id']}/hx-credential"
     admin.expect(201, "PUT", credential, json={"user_name": "admin", "password": "x"})
+    world.db.query("REPLACE INTO hx_publications (hx_cluster_id, is_wanted, state, since_ms, tried_at_ms, published_at_ms, expires_at_ms,"
+                   " next_at_ms, failures, nonce_digest, nonce_until_ms, body_sha256, version_no)"
+                   " VALUES (%s, 0, 'withdrawn', 1, 1, 1, 0, 0, 0, SHA2(%s, 256), %s, SHA2('', 256), 1)",
+                   other_hx_id, NONCE, 1 << 50, database="kaas")
     yield ids
     admin.expect(204, "DELETE", credential)
     admin.expect(204, "DELETE", f"{hx}/peer")
@@ -124,6 +130,7 @@ def test_every_read_answers_what_the_document_says(people: dict[str, Api], world
         "/v2/clusters": next(people["admin"].items("/v2/clusters"))["id"],
         "/v2/vcenters": world.vcenter.instance_uuid,
         "/v2/hx-clusters": next(people["admin"].items("/v2/hx-clusters"))["id"],
+        "/v2/publications": NONCE,
         "/v2/users": next(people["admin"].items("/v2/users", name="admin"))["id"],
     }
     wanted = next((one for prefix, one in known.items() if path.startswith(prefix)), "x")

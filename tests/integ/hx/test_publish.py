@@ -3,6 +3,7 @@ contract is ours, and so are both sides: for each rule one side is broken on pur
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import secrets
@@ -18,10 +19,13 @@ from typing import Any
 import pytest
 import requests
 from env import vimclient
+from env.ad import AdWorld
 from env.api import Api
 from env.certs import ServerCert, make_server_cert
 from env.clock import clocked_world
 from env.full import EXTENSION_KEY, World, register
+from env.peer import end_point
+from env.places import WorldError
 from env.replicas import second_of
 from env.wait import until
 from hx import HxConnect
@@ -60,6 +64,11 @@ class Place:
         body = {"address": "127.0.0.1", "port": self.hx.port, "user_name": "admin", "password": PASSWORD,
                 "thumbprint_sha256": self.cert.sha256, **more}
         answer = self.admin.call("PUT", self.at("connection"), json=body)
+        assert answer.status_code in (200, 201), answer.text
+
+    def set_peer(self, **more: Any) -> None:
+        body = {"url": f"{self.hx.url}/session", "spn": "HTTP/peer.ad.test", "ca_pem": self.cert.ca_file.read_text(), **more}
+        answer = self.admin.call("PUT", self.at("peer"), json=body)
         assert answer.status_code in (200, 201), answer.text
 
     def read(self) -> str:
@@ -544,6 +553,110 @@ def test_only_what_somebody_has_published_where_it_is_not_automatic(tmp_path: Pa
         world.db.query("UPDATE hx_publications SET next_at_ms = 1", database="kaas")
         until(lambda: len(hx.registrations.taken) == 2, "the next day")
         assert hx.violations == []
+
+
+# -- by Kerberos ---------------------------------------------------------------------------------------------------------------
+
+ACCOUNT = "svc-kaas@AD.TEST"
+
+
+@pytest.fixture(scope="module")
+def domain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, AdWorld]]:
+    folder = tmp_path_factory.mktemp("publish")
+    with AdWorld() as ad:
+        keytab = folder / "kaasd.keytab"
+        keytab.write_bytes(ad.keytab("service").read_bytes() + ad.keytab("client").read_bytes()[2:])  # behind the two bytes of version
+        keytab.chmod(0o600)
+        options = {**OPTIONS, "peers": {"check_interval": "0s"},
+                   "auth": {"kerberos": {"keytab": str(keytab), "replay_cache": str(folder / "rcache")}}}
+        with World("xk", options=options, env=ad.env) as made:
+            made.join()
+            yield made, ad
+
+
+@pytest.fixture
+def peer(domain: tuple[World, AdWorld], tmp_path: Path) -> Iterator[Place]:
+    """An HX cluster with a peer and without a connection, which demands Kerberos."""
+    world, ad = domain
+    cert = make_server_cert(tmp_path / "hx")
+    ad.kerberos.speaker(0)  # begun here: such a process ends with the thread that has begun it
+
+    def accept(token: bytes) -> tuple[str, bytes]:
+        try:
+            seen = ad.kerberos.accepted(ad.keytab("peer"), token, end_point(cert))
+        except WorldError:
+            raise ValueError("no ticket") from None
+        if not (seen["complete"] and seen["bound"]) or seen["delegated"]:
+            raise ValueError("not complete, bound and undelegated")
+        return seen["name"], base64.b64decode(seen["token"])
+
+    with HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "HX-East") as hx:
+        made = make_place(world, cert, hx)
+        hx.registrations.demand("kerberos")
+        hx.registrations.accept, hx.registrations.names = accept, (ACCOUNT,)
+        made.set_peer()
+        yield made
+        hx.clear_faults()
+        made.admin.call("DELETE", made.at("peer"))
+        made.admin.call("DELETE", made.at("connection"))
+        world.db.query("DELETE FROM hx_publications", database="kaas")
+        assert hx.violations == []
+
+
+@pytest.mark.slow
+def test_by_the_account_of_the_peer(peer: Place) -> None:
+    """By itself; both sides are proved, and no other call is made. Without the peer there is nobody any more to tell it."""
+    until(lambda: peer.show()["state"] == "published", "the publication")
+    assert peer.held and peer.hx.registrations.proved == [ACCOUNT]
+    assert {call.path for call in peer.hx.calls} == {PATH}
+    assert (peer.hx.count(PATH, "PUT"), peer.hx.logins) == (2, 0)  # asked for Negotiate, and proved
+    until(lambda: peer.checks() == ["ok"], "health")
+    assert peer.withdraw()["state"] == "withdrawn"
+    assert peer.held is None
+    peer.publish()
+    assert peer.held
+    peer.admin.expect(204, "DELETE", peer.at("peer"))
+    assert (peer.held, peer.show()["state"]) == (None, "withdrawn")
+    peer.admin.refused(404, "not_found", "POST", peer.at())
+
+
+@pytest.mark.slow
+def test_what_can_go_wrong_with_the_account(peer: Place) -> None:
+    until(lambda: peer.show()["state"] == "published", "the publication")
+    peer.hx.registrations.names = ("somebody@AD.TEST",)
+    peer.publish("refused", "refused")
+    peer.hx._violations.clear()
+    peer.hx.registrations.names = (ACCOUNT,)
+    peer.hx.registrations.accept = lambda token: (ACCOUNT, b"\x60\x02no")  # HX does not prove itself
+    peer.publish("failing", "not_proved")
+    for kind, state, reason in (("redirect", "failing", "protocol"), ("huge", "failing", "too_large"), ("hang", "failing", "timeout"),
+                                ("status:500", "failing", "protocol"), ("status:403", "refused", "refused")):
+        peer.hx.fault(PATH, kind)
+        peer.publish(state, reason)
+        peer.hx.clear_faults()
+    peer.hx.registrations.demand(None)
+    peer.publish("not_supported")
+    peer.set_peer(thumbprint_sha256="00" * 32, ca_pem=None)
+    peer.publish("failing", "tls_untrusted")
+    peer.set_peer(url="https://192.0.2.1/")
+    peer.publish("failing", "unreachable")
+
+
+@pytest.mark.slow
+def test_the_call_back_needs_no_account(peer: Place) -> None:
+    peer.hx.registrations.demand("callback")
+    peer.publish()
+    assert peer.held and peer.hx.registrations.proved in ([], [ACCOUNT])
+    assert peer.hx.registrations.asked_back[-1] == peer.held["nonce"]
+
+
+@pytest.mark.slow
+def test_a_connection_goes_before_a_peer(peer: Place) -> None:
+    until(lambda: peer.show()["state"] == "published", "the publication")
+    peer.hx.registrations.demand("token")
+    peer.connect()
+    peer.publish()
+    assert peer.held and peer.hx.logins == 1
 
 
 # -- who may -----------------------------------------------------------------------------------------------------------------

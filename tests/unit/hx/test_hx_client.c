@@ -327,6 +327,43 @@ static void a_token_is_given_back(void **state) {
     world_end(&w);
 }
 
+static void where_kaas_is_is_told_and_taken_back(void **state) {
+    static const struct {
+        int status, rc;
+    } cases[] = {{200, 0},
+                 {201, 0},
+                 {204, 0},
+                 {404, ERR_NOT_FOUND},
+                 {405, ERR_NOT_FOUND},
+                 {501, ERR_NOT_FOUND},
+                 {401, ERR_UNAUTHENTICATED},
+                 {403, ERR_FORBIDDEN},
+                 {409, ERR_PROTOCOL},
+                 {302, ERR_PROTOCOL},
+                 {500, ERR_PROTOCOL},
+                 {429, ERR_TOO_MANY}};
+    struct strbuf body;
+    struct world w;
+    (void)state;
+    world_begin(&w, 30000);
+    strbuf_init(&body, 100);
+    strbuf_addf(&body, "{\"name\":\"Harmony KaaS\"}");
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        let(&w, (struct place){.at = "PUT /kaas/v1/registration ", .status = cases[i].status});
+        err_clear(&w.err);
+        assert_int_equal(hx_put_registration(w.client, &w.held, &body, &w.err), cases[i].rc);
+        assert_true(was_asked(&w, "\r\n\r\n{\"name\":\"Harmony KaaS\"}\n"));
+        assert_true(was_asked(&w, "\r\nAuthorization: Bearer AccessSecret\r\n"));
+        let(&w, (struct place){.at = "DELETE /kaas/v1/registration?a=b&c=d ", .status = cases[i].status});
+        err_clear(&w.err);
+        assert_int_equal(hx_delete_registration(w.client, &w.held, "a=b&c=d", &w.err), cases[i].rc);
+        assert_true(!cases[i].rc || (strstr(w.err.text, w.peer) && w.err.remedy[0]) || cases[i].rc == ERR_NOT_FOUND);
+        assert_null(strstr(w.err.text, "AccessSecret"));
+    }
+    strbuf_done(&body);
+    world_end(&w);
+}
+
 static void a_cluster_is_read(void **state) {
     struct world w;
     struct hx_facts f;
@@ -488,6 +525,7 @@ int main(void) {
         cmocka_unit_test(what_gives_a_token_is_sent_once),
         cmocka_unit_test(a_token_is_refreshed),
         cmocka_unit_test(a_token_is_given_back),
+        cmocka_unit_test(where_kaas_is_is_told_and_taken_back),
         cmocka_unit_test(a_cluster_is_read),
         cmocka_unit_test(what_hx_does_not_have_is_unset),
         cmocka_unit_test(a_reading_that_is_refused_ends_it),
