@@ -11,7 +11,7 @@ import pytest
 from conftest import MakePage
 from mock_kaasd import MockKaasd, Refusal
 from playwright.sync_api import Locator, Page, expect
-from sample import EAST, HX_LAB, HX_WEST, WEST, ago, cluster
+from sample import EAST, HX_LAB, HX_WEST, NOW, WEST, ago, cluster
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
@@ -121,8 +121,10 @@ def test_words_and_labels(mock: MockKaasd, make_page: MakePage) -> None:
     expect(rows(page)).to_have_count(1)
     page.get_by_role("searchbox").fill("")
     expect(rows(page)).to_have_count(10)
-    rows(page).get_by_role("button", name="team=shop").first.click()
+    shop = rows(page).filter(has_text="prod-2").get_by_role("button", name="team=shop")
+    shop.click()
     expect(rows(page)).to_have_count(2)
+    expect(shop).to_be_focused()  # the focus goes with its row
     page.get_by_role("button", name="Remove filter: Label team=shop").click()
     expect(rows(page)).to_have_count(10)
 
@@ -282,6 +284,16 @@ def test_the_time_of_the_data_goes_on(mock: MockKaasd, make_page: MakePage) -> N
     finally:
         mock.world.gate.set()
     expect(page.get_by_text(re.compile(r"^As of .*, now$"))).to_be_visible()
+
+
+def test_ages_go_on(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.clusters = [cluster("young", "ready", [EAST], created_at=ago(minutes=1))]
+    watched = make_page()
+    watched.page.clock.install(time=NOW)
+    watched.sign_in(mock.url, "admin", "secret")
+    expect(rows(watched.page)).to_contain_text("1 minute")
+    watched.page.clock.run_for(120_000)
+    expect(rows(watched.page)).to_contain_text("3 minutes")
 
 
 def test_the_endpoint_is_copied(mock: MockKaasd, make_page: MakePage) -> None:

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { COLUMNS, NARROW_COLUMNS, USUAL_COLUMNS, orderOf, readColumns, withColumn } from '../src/model/columns.js';
 import { pagesAround } from '../src/model/pages.js';
-import { countMoves, inPlace } from '../src/model/rows.js';
+import { countMoves, inPlace, numberRows } from '../src/model/rows.js';
 
 describe('columns', () => {
   it('are remembered in their order, the name among them, whatever was kept', () => {
@@ -41,5 +41,12 @@ describe('rows', () => {
   });
   it('keep their places with what is new of them', () => {
     expect(inPlace([{ id: 'a', n: 1 }, { id: 'b', n: 1 }], [{ id: 'c', n: 2 }, { id: 'a', n: 2 }])).toEqual([{ id: 'a', n: 2 }, { id: 'b', n: 1 }]);
+  });
+  it('keep their numbers, and leave them to others when they go', () => {
+    let numbers = numberRows(new Map(), rows('abc'));
+    for (const [next, those] of [['cxa', [2, 1, 0]], ['y', [2]], ['azby', [3, 4, 5, 2]]] as const) {
+      numbers = numberRows(numbers, rows(next));
+      expect([...numbers.values()]).toEqual(those);
+    }
   });
 });

@@ -121,6 +121,16 @@ export function safeHttpsUrl(value: string | null): string | null {
   return plain ? url.href : null;
 }
 
+const formatters = new Map<string, unknown>();
+
+/** In the language of the page. Kept, since making one takes longer than making a row of the list. */
+function formatter<Options, Formatter>(kind: new (locale: string, options: Options) => Formatter, options: Options): Formatter {
+  const key = `${kind.name} ${locale} ${JSON.stringify(options)}`;
+  const made = (formatters.get(key) as Formatter | undefined) ?? new kind(locale, options);
+  formatters.set(key, made);
+  return made;
+}
+
 const LAST_STEP = [Infinity, 'year', 365 * 86_400] as const;
 const STEPS: readonly (readonly [limitS: number, unit: 'minute' | 'hour' | 'day' | 'month' | 'year', seconds: number])[] = [
   [3600, 'minute', 60],
@@ -137,7 +147,7 @@ export function relativeTime(iso: string | null, nowMs: number): string {
   const ageS = Math.round((nowMs - ms) / 1000);
   if (Math.abs(ageS) < 60) return strings.table.justNow;
   const [unit, seconds] = unitOf(ageS);
-  return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(-Math.trunc(ageS / seconds), unit);
+  return formatter(Intl.RelativeTimeFormat, { numeric: 'auto' }).format(-Math.trunc(ageS / seconds), unit);
 }
 
 /** "5 minutes": how long ago it was. Empty for what is no time. */
@@ -146,7 +156,7 @@ export function age(iso: string, nowMs: number): string {
   if (!Number.isFinite(ms)) return '';
   const ageS = Math.max(60, (nowMs - ms) / 1000);
   const [unit, seconds] = unitOf(ageS);
-  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(Math.trunc(ageS / seconds));
+  return formatter(Intl.NumberFormat, { style: 'unit', unit, unitDisplay: 'long' }).format(Math.trunc(ageS / seconds));
 }
 
 function unitOf(ageS: number): [unit: 'minute' | 'hour' | 'day' | 'month' | 'year', seconds: number] {
@@ -159,7 +169,7 @@ const AGE_STEP_S = 5;
 /** "now", "10 seconds ago", "2 minutes ago": for a time that somebody watches. */
 export function freshness(at: Date, nowMs: number): string {
   const ageS = Math.max(0, Math.floor((nowMs - at.getTime()) / 1000));
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const format = formatter(Intl.RelativeTimeFormat, { numeric: 'auto' });
   if (ageS < 60) return format.format(-(ageS - (ageS % AGE_STEP_S)), 'second');
   const [unit, seconds] = unitOf(ageS);
   return format.format(-Math.trunc(ageS / seconds), unit);
@@ -170,17 +180,17 @@ export function absoluteTime(iso: string | null, timeZone?: string): string {
   const ms = iso === null ? NaN : Date.parse(iso);
   if (!Number.isFinite(ms)) return '';
   const options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'long', ...(timeZone === undefined ? {} : { timeZone }) };
-  return new Intl.DateTimeFormat(locale, options).format(ms);
+  return formatter(Intl.DateTimeFormat, options).format(ms);
 }
 
 /** With the separators of the language. */
 export function shortNumber(n: number): string {
-  return n.toLocaleString(locale);
+  return formatter(Intl.NumberFormat, {}).format(n);
 }
 
 /** The time of day with seconds, as the reader writes it. */
 export function clockTime(date: Date): string {
-  return new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }).format(date);
+  return formatter(Intl.DateTimeFormat, { timeStyle: 'medium' }).format(date);
 }
 
 /** "host:port" of an address, for a short label. */
@@ -201,5 +211,5 @@ export function formatMhz(mhz: number): string {
 }
 
 function threeDigits(value: number): string {
-  return new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 }).format(value);
+  return formatter(Intl.NumberFormat, { maximumSignificantDigits: 3 }).format(value);
 }

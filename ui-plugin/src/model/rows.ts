@@ -1,4 +1,4 @@
-// Rows that stay where they are while somebody reads them; pure.
+// Rows that stay where they are while somebody reads them, and what becomes of those that have gone; pure.
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 interface Row {
@@ -19,4 +19,12 @@ export function countMoves(shown: readonly Row[], next: readonly Row[]): number 
 export function inPlace<T extends Row>(shown: readonly T[], next: readonly T[]): T[] {
   const fresh = new Map(next.map((row) => [row.id, row]));
   return shown.map((row) => fresh.get(row.id) ?? row);
+}
+
+/** A number for each row: the one that it had, else that of a row that has gone, whose elements are used again, else a new one. */
+export function numberRows(before: ReadonlyMap<string, number>, rows: readonly Row[]): Map<string, number> {
+  const kept = new Set(rows.map(({ id }) => before.get(id)));
+  const gone = [...before.values()].filter((number) => !kept.has(number));
+  let next = Math.max(-1, ...before.values()) + 1;
+  return new Map(rows.map(({ id }) => [id, before.get(id) ?? gone.shift() ?? next++]));
 }

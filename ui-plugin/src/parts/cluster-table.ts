@@ -6,6 +6,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { textsBelowName, type Cluster, type ClusterState, type Replicas, type Sort } from '../api/types.js';
 import { ALWAYS, COLUMNS, USUAL_COLUMNS, orderOf, type Column, type ColumnId } from '../model/columns.js';
 import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
+import { numberRows } from '../model/rows.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { tableStyles } from '../styles/table.js';
@@ -24,16 +25,23 @@ export class ClusterTable extends LitElement {
   @property({ attribute: false }) clusters: readonly Cluster[] = [];
   @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   @property() sort: Sort = 'name';
-  @property({ attribute: false }) nowMs = 0;
+  /** Ages go by minutes: nothing is rendered for less. */
+  @property({ attribute: false, hasChanged: (now: number, before: number) => Math.trunc(now / 60_000) !== Math.trunc(before / 60_000) }) nowMs = 0;
   /** The address of a cluster's details. */
   @property({ attribute: false }) addressOf: (id: string) => string = () => '';
 
+  /** By cluster: which of the elements that rows are made of are its own. */
+  private numbers: ReadonlyMap<string, number> = new Map();
   private pointed = false;
   private focused = false;
 
   /** Does somebody point at a row, or has the focus in one? */
   get isReading(): boolean {
     return this.pointed || this.focused;
+  }
+
+  override willUpdate(changed: Map<PropertyKey, unknown>) {
+    if (changed.has('clusters')) this.numbers = numberRows(this.numbers, this.clusters);
   }
 
   override render() {
@@ -43,7 +51,7 @@ export class ClusterTable extends LitElement {
       <thead role="rowgroup"><tr role="row">${columns.map((column) => this.head(column))}</tr></thead>
       <tbody role="rowgroup" @pointerenter=${() => (this.pointed = true)} @pointerleave=${() => (this.pointed = false)}
         @focusin=${() => (this.focused = true)} @focusout=${this.onFocusOut}>
-        ${repeat(this.clusters, (cluster) => cluster.id, (cluster) => this.row(cluster, columns))}
+        ${repeat(this.clusters, (cluster) => this.numbers.get(cluster.id), (cluster) => this.row(cluster, columns))}
       </tbody>
     </table>`;
   }

@@ -6,7 +6,7 @@ import type { Catalogue } from './en.js';
 
 type Fault = ReturnType<Catalogue['error']['problem']>;
 
-const number = (n: number): string => n.toLocaleString('de');
+const number = new Intl.NumberFormat('de').format;
 const plural = (n: number, one: string, many: string): string => `${number(n)} ${n === 1 ? one : many}`;
 
 const LATER = 'Versuchen Sie es in ein paar Minuten noch einmal. Bleibt es so, sagen Sie es einem Administrator dieses Dienstes.';

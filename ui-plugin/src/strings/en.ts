@@ -12,7 +12,7 @@ interface Fault {
   remedy: string;
 }
 
-const number = (n: number): string => n.toLocaleString('en');
+const number = new Intl.NumberFormat('en').format;
 const plural = (n: number, one: string, many: string): string => `${number(n)} ${n === 1 ? one : many}`;
 
 const LATER = 'Try again in a few minutes. If it stays like this, tell an administrator of this service.';

@@ -58,6 +58,8 @@ export class ClusterList extends LitElement {
   private watch!: ListWatch;
   private readonly narrow = matchMedia('(max-width: 1000px)');
   private readonly onWidth = (): void => this.requestUpdate();
+  /** The same at each rendering: another one would have the whole table rendered. */
+  private readonly addressOf = (id: string): string => writeAddress({ ...FIRST_PLACE, id, query: this.model.query });
   private saving: AbortController | null = null;
   /** Nobody looks at a hidden page: it asks for nothing, and catches up when it is shown. */
   private readonly onVisible = (): void => {
@@ -208,8 +210,7 @@ export class ClusterList extends LitElement {
     if (page === null) return failure ? nothing : this.renderSkeleton();
     if (page.items.length === 0) return html`<div class="card">${this.renderEmpty()}</div>`;
     return html`<div class="card rows ${model.loading ? 'busy' : ''}">
-      <kaas-cluster-table .clusters=${page.items} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()}
-        .addressOf=${(id: string) => writeAddress({ ...FIRST_PLACE, id, query: model.query })}
+      <kaas-cluster-table .clusters=${page.items} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
         @kaas-sort=${(event: CustomEvent<Sort>) => this.act(model.sortBy(event.detail))} @kaas-label=${(event: CustomEvent<string>) => this.ask({ label: event.detail })}></kaas-cluster-table>
       <kaas-pager .page=${model.pageNumber} .pageCount=${model.pageCount} .size=${model.query.size} .shown=${page.items.length} .total=${page.total}
         @kaas-page=${(event: CustomEvent<number>) => this.turn(event.detail)} @kaas-size=${(event: CustomEvent<PageSize>) => this.ask({ size: event.detail })}></kaas-pager>
