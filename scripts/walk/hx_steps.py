@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import signal
 
-from env import browser, hx_client
+from env import browser, hx_client, vimclient
 from env.certs import make_server_cert
 from env.client_certs import ClientCa
 from env.full import EXTENSION_KEY
@@ -14,6 +14,7 @@ from env.hx_controller import HxController
 from env.prefixproxy import PrefixProxy
 from env.samples import EAST, visible_to
 from hx import HostPage, HxConnect
+from hx.registration import Record
 from playwright.sync_api import Page
 
 from .steps import HX_EAST, NODES, VIEWER, Steps, Walk, must, with_more
@@ -33,6 +34,8 @@ def start_hx(walk: Walk) -> None:
     walk.hx_shown = ClientCa(walk.scratch.path / "hx-ca").issue("hx-east")
     walk.host = HostPage(f"{walk.kaasd.url}/ui/panel?hx_cluster={HX_EAST}", lambda: ask_code(walk), PERSON)
     walk.hx.page = walk.host
+    walk.hx.registrations.find_record = lambda: record_of_us(walk)
+    walk.hx.registrations.demand("callback")
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # its threads must not take the signal that ends us
     walk.stack.enter_context(walk.hx)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -46,6 +49,22 @@ def hx_connect(walk: Walk) -> None:
     told = ctl.json("hx", "test", EAST)["status"]
     must((told["state"], told["facts"] and told["facts"]["name"]) == ("ok", HX_EAST), f"kaasd cannot read HX Connect: {told}")
     ctl.ok("service", "add", "hx-east", "--hx-cluster", EAST, "--may-delegate", "--certificate", str(walk.hx_shown.cert_file))
+
+
+def record_of_us(walk: Walk) -> Record | None:
+    """What the vCenter of HX says of KaaS now."""
+    record = vimclient.read_extension(walk.vcenter, EXTENSION_KEY)
+    entry = next((server for server in record.server if server.type == "KAAS_API"), None) if record else None
+    return Record(walk.vcenter.instance_uuid, EXTENSION_KEY, entry.url, entry.serverThumbprint) if entry else None
+
+
+def publish(walk: Walk) -> None:
+    """kaasctl hx publish: HX asks back at the address and under the certificate of vCenter's record, and knows then where the panel is."""
+    told = walk.kaasd.ctl.json("hx", "publish", EAST)
+    must(told["state"] == "published", f"HX Connect was not told where KaaS is: {told['state']}: {told['detail']}")
+    kept = walk.hx.registrations.kept or {}
+    must(kept.get("nonce") in walk.hx.registrations.asked_back, "HX Connect did not ask back")
+    walk.host.panel = f"{kept['panel_url']}?hx_cluster={HX_EAST}"
 
 
 def hx_session(walk: Walk) -> str:
@@ -150,8 +169,8 @@ def look_at_tab(walk: Walk, opened: Page) -> None:
 
 # after the step of this name
 AFTER: dict[str, Steps] = {
-    "page": (("hx-connect", start_hx, hx_connect), ("hx-client", None, hx_client_finds_us), ("panel-hx", None, panel_hx),
-             ("panel-vsphere", start_client, panel_vsphere))}
+    "page": (("hx-connect", start_hx, hx_connect), ("publish", None, publish), ("hx-client", None, hx_client_finds_us),
+             ("panel-hx", None, panel_hx), ("panel-vsphere", start_client, panel_vsphere))}
 
 
 def with_hx(steps: Steps) -> Steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 
 from env import vimclient
 from env.certs import make_server_cert
@@ -93,6 +94,13 @@ def certificate_of_record_is_replaced(walk: Walk) -> None:
         manager.UpdateExtension(record)
 
 
+def record_leads_elsewhere(walk: Walk) -> None:
+    """For HX, KaaS is at another certificate than the one that kaasd tells of."""
+    record = walk.hx.registrations.find_record
+    assert record
+    walk.hx.registrations.find_record = lambda: (found := record()) and replace(found, sha256=64 * "0")
+
+
 def nonce_is_of_somebody_else(walk: Walk) -> None:
     """The page of HX Connect answers to another question than the panel's."""
     hand_over = walk.host.hand_over
@@ -140,6 +148,7 @@ SABOTAGES: dict[str, Step] = {
     "list-no-rights": permission_is_given,
     "page": daemon_is_killed,
     "hx-connect": hx_password_is_wrong,
+    "publish": record_leads_elsewhere,
     "hx-client": certificate_of_record_is_replaced,
     "panel-hx": nonce_is_of_somebody_else,
     "panel-vsphere": session_of_client_has_ended,
