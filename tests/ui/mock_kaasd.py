@@ -153,7 +153,7 @@ class Handler(BaseHTTPRequestHandler):
                  ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
                  ("POST", "/v2/login/code"): self.login_code, ("POST", "/v2/session/code"): self.session_code,
                  ("POST", "/v2/session/cookie"): self.session_cookie,
-                 ("POST", "/v2/login/vcenter"): self.login_ticket, ("GET", "/v2/panel"): self.panel,
+                 ("POST", "/v2/login/vcenter"): self.login_ticket,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
                  ("GET", "/v2/hx-clusters"): self.list_hx,
@@ -166,7 +166,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "GET" and path == "/ui/panel":
             status, headers, body = self.file("panel.html")
             hosts = " ".join(self.world.origins) or "'none'"
-            return status, {**headers, "Content-Security-Policy": CSP.removesuffix("'none'") + hosts}, body
+            told = body.replace(b'name="kaas-hosts" content="', b'name="kaas-hosts" content="' + " ".join(self.world.origins).encode())
+            return status, {**headers, "Content-Security-Policy": CSP.removesuffix("'none'") + hosts}, told
         if self.command == "GET" and path.startswith("/ui/"):
             return self.file(path[4:] or "index.html")
         raise Refusal(404, "not_found", f"There is nothing at {path}.")
@@ -192,9 +193,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def login_ways(self) -> Reply:
         return self.json(self.world.ways)
-
-    def panel(self) -> Reply:
-        return self.json({"origins": self.world.origins})
 
     def session_code(self) -> Reply:
         twin = {**self.session(), "id": secrets.token_hex(8)}

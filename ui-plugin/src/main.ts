@@ -1,37 +1,12 @@
-// The entry of the page in a browser tab of its own.
+// The entry of the page: in which of its homes it is stands on its root element.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { ApiClient } from './api/client.js';
-import type { Token } from './api/types.js';
-import { takeCode } from './hosts/code.js';
-import { recall } from './session/tab-memory.js';
-import { start } from './start.js';
+import { startPanel } from './hosts/panel.js';
+import { startTab } from './hosts/tab.js';
+import { startVsphere } from './hosts/vsphere.js';
 import './views/app.js';
 
-const code = takeCode();
-let isFirst = true;
-
-/** When the page is loaded, and not again: opened by a page where somebody was signed in, or loaded anew. */
-async function signIn(api: ApiClient): Promise<Token | null> {
-  if (!isFirst) return null;
-  isFirst = false;
-  if (code !== null) return await api.loginCode(code);
-  return recall('signed-out') === null ? await api.loginCookie(recall('session')) : null;
-}
+const HOMES = { panel: startPanel, tab: startTab, vsphere: startVsphere };
 
 const app = document.querySelector('kaas-app');
-if (app) {
-  start(app, {
-    // The page is at <somewhere>/ui/, the interface at <somewhere>/v2/: relative, so that a path prefix of a proxy does no harm.
-    base: new URL('../v2/', document.baseURI).href,
-    fetch: window.fetch.bind(window),
-    languages: navigator.languages,
-    theme: null,
-    isFramed: false,
-    hasAccount: false,
-    scope: null,
-    openVm: null,
-    keepsCookie: true,
-    signIn,
-    tell: () => undefined,
-  });
-}
+const home = document.documentElement.dataset['home'] as keyof typeof HOMES;
+if (app) HOMES[home](app);

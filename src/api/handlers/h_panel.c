@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api_call.h"
+#include "digest.h"
 #include "login_call.h"
 #include "net_addr.h"
 #include "pages.h"
@@ -13,6 +14,7 @@
 #include "str.h"
 #include "views.h"
 
+#define PANEL_BYTES_MAX 65536U
 #define ORIGINS_MAX 200U /* 10 KB of a header; a panel that names its HX cluster needs two or three */
 
 /* -- which pages may show the panel ------------------------------------------------------------------------------------------ */
@@ -47,37 +49,47 @@ static void origins_find(const struct api_call *call, struct origins *out) {
     }
 }
 
-/* The page asks to whom it may speak: to the same ones. */
-int h_panel(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct origins origins = {.count = 0};
-    json_t *object = json_object(), *list = json_array();
-    origins_find(call, &origins);
-    for (size_t i = 0; i < origins.count; i++)
-        json_add(list, json_string(origins.items[i]));
-    json_put(object, "origins", list);
-    return reply_json(resp, 200, object, err);
+static void origins_write(const struct origins *origins, struct strbuf *out) {
+    for (size_t i = 0; i < origins->count; i++)
+        strbuf_addf(out, "%s%s", i ? " " : "", origins->items[i]);
+}
+
+/* The page speaks to the same ones: they stand in its text, too. An origin has no character that would end the attribute (net_https_origin, name_check_host). */
+static void panel_write(const struct page *page, const struct origins *origins, struct strbuf *out) {
+    static const char mark[] = "name=\"kaas-hosts\" content=\"";
+    size_t n = 0;
+    const char *text = http_shared_data(page->body, &n), *at = memmem(text, n, mark, sizeof(mark) - 1);
+    const size_t before = at ? (size_t)(at - text) + sizeof(mark) - 1 : n;
+    strbuf_add(out, text, before);
+    if (at)
+        origins_write(origins, out);
+    strbuf_add(out, text + before, n - before);
 }
 
 int h_ui_panel(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct page *page = pages_find(call->api->pages, "panel.html");
     struct origins origins = {.count = 0};
+    char etag[REPLY_ETAG_BYTES];
     if (!page) {
         (void)err_set(err, ERR_NOT_FOUND, "the web page has no file \"panel.html\"");
         return err_remedy(err, "install the page, and set server.page_dir");
     }
-    _cleanup_strbuf_ struct strbuf csp;
+    _cleanup_strbuf_ struct strbuf csp, text;
+    strbuf_init(&csp, PANEL_BYTES_MAX);
+    strbuf_init(&text, PANEL_BYTES_MAX);
     origins_find(call, &origins);
-    strbuf_init(&csp, 32768);
     strbuf_adds(&csp, PAGE_CSP);
-    for (size_t i = 0; i < origins.count; i++)
-        strbuf_addf(&csp, "%s%s", i ? " " : "", origins.items[i]);
-    if (!origins.count)
+    if (origins.count)
+        origins_write(&origins, &csp);
+    else
         strbuf_adds(&csp, "'none'");
-    if (csp.failed)
+    panel_write(page, &origins, &text);
+    if (csp.failed || text.failed)
         return err_set(err, ERR_NOMEM, "out of memory");
     http_response_set_header(resp, "Content-Security-Policy", csp.data);
     http_response_set_header(resp, "Cache-Control", "no-cache");
-    return reply_shared(call, resp, &(struct reply_file){page->type, page->etag, page->body});
+    reply_format_etag(digest_u64(text.data, text.len), false, etag);
+    return reply_tagged(call, resp, etag, page->type, &text);
 }
 
 /* -- one-time codes ------------------------------------------------------------------------------------------------------------ */

@@ -39,7 +39,7 @@ def ask(api: Api, path: str, encoding: str | None = "gzip", method: str = "GET",
     """The body as it came, in `raw_body`."""
     if path.endswith("SCRIPT"):  # its name holds a digest
         page = requests.get(f"{api.base}/ui/", verify=str(api.ca_file), timeout=LIMIT_S).text
-        path = path.replace("SCRIPT", re.findall(r'href="\./(app-[^"]+\.js)"', page)[0])
+        path = path.replace("SCRIPT", re.findall(r'src="\./(main-[^"]+\.js)"', page)[0])
     given = {"Accept-Encoding": encoding, "Authorization": f"Bearer {api.token}" if api.token else None, **headers}
     answer = requests.request(method, api.base + path, headers=given, verify=str(api.ca_file), timeout=LIMIT_S, stream=True)
     answer.raw_body = answer.raw.read(decode_content=False)  # type: ignore[attr-defined]

@@ -141,13 +141,6 @@ export class ApiClient {
     return body.code;
   }
 
-  /** Origins of the pages that may show the panel; with a name only those of this HX cluster, and of vCenters. */
-  async panelOrigins(hxCluster: string): Promise<string[]> {
-    const { body } = await this.send<{ origins: string[] }>({ method: 'GET', path: 'panel', query: { hx_cluster: hxCluster }, token: null, timeoutMs: WAYS_TIMEOUT_MS });
-    if (!Array.isArray(body?.origins)) throw new ApiError({ kind: 'malformed', status: 200 });
-    return body.origins;
-  }
-
   /** Signs in by the cookie that the browser keeps, in place of the session with the id `replaces`. Throws ApiError `unauthenticated` if there is none. */
   async loginCookie(replaces: string | null): Promise<Token> {
     const token = this.tokenFrom(await this.send({ method: 'POST', path: 'token/refresh', token: null, needsCookie: true, replaces }));

@@ -1,16 +1,15 @@
-// The entry of the page in the frame of HX Connect, or of another page that may show it.
+// The page in the frame of HX Connect, or of another page that may show it.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import type { Token } from '../api/types.js';
 import { start, type Theme } from '../start.js';
-import '../views/app.js';
+import type { App } from '../views/app.js';
 import { askHost, tell, type HostState, type Surroundings } from './hand-over.js';
 
-const asked = new URLSearchParams(location.search);
-const hxCluster = asked.get('hx_cluster') ?? '';
 /** Outside every frame there is nobody to ask. */
 const isFramed = window.parent !== window;
-let origins: readonly string[] = [];
+/** The service writes into the page who may show it, as it tells the browser (Content-Security-Policy). */
+const origins = (document.querySelector<HTMLMetaElement>('meta[name="kaas-hosts"]')?.content ?? '').split(' ').filter((origin) => origin !== '');
 
 const around: Surroundings = {
   parent: window.parent,
@@ -26,7 +25,6 @@ const around: Surroundings = {
 };
 
 async function signIn(api: ApiClient): Promise<Token | null> {
-  origins = await api.panelOrigins(hxCluster);
   const credential = await askHost(origins, around);
   if (credential === null) return null;
   const { origin } = credential;
@@ -38,9 +36,9 @@ function themeOf(text: string | null): Theme | null {
   return text === 'light' || text === 'dark' ? text : null;
 }
 
-const wanted = asked.get('locale');
-const app = document.querySelector('kaas-app');
-if (app) {
+export function startPanel(app: App): void {
+  const asked = new URLSearchParams(location.search);
+  const wanted = asked.get('locale');
   start(app, {
     base: new URL('../v2/', document.baseURI).href,
     fetch: window.fetch.bind(window),

@@ -1,11 +1,11 @@
-// The entry of the page in the vSphere Client, as its remote plug-in: who is there, what is looked at, theme and language are the client's.
+// The page in the vSphere Client, as its remote plug-in: who is there, what is looked at, theme and language are the client's.
 // What of htmlClientSdk is used is declared here, as VMware documents it; calls that older clients lack are looked for first.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
 import type { Token } from '../api/types.js';
 import { setTheme, start, type Theme } from '../start.js';
-import '../views/app.js';
+import type { App } from '../views/app.js';
 import { readUrn, type Urn } from './urn.js';
 
 interface Sdk {
@@ -24,8 +24,6 @@ interface Sdk {
     onGlobalRefresh?(then: () => void): void;
   };
 }
-
-const sdk = (window as { htmlClientSdk?: Sdk }).htmlClientSdk;
 
 function themeOf(name: string | undefined): Theme | null {
   return name === 'light' || name === 'dark' ? name : null;
@@ -79,9 +77,7 @@ function openVm({ app }: Sdk, clientUrl: string): void {
   else app.navigateTo({ objectId });
 }
 
-function show(sdk: Sdk): void {
-  const app = document.querySelector('kaas-app');
-  if (!app) return;
+function show(sdk: Sdk, app: App): void {
   const context: Urn | null = readUrn(sdk.app.getContextObjects()[0]?.id ?? '');
   const locale = sdk.app.getClientLocale?.();
   start(app, {
@@ -102,5 +98,8 @@ function show(sdk: Sdk): void {
   sdk.event.onGlobalRefresh?.(() => app.refresh());
 }
 
-if (sdk) sdk.initialize(() => show(sdk));
-else document.body.textContent = 'This page is a part of the vSphere Client. Open it there, or go to /ui/ of the service.';
+export function startVsphere(app: App): void {
+  const sdk = (window as { htmlClientSdk?: Sdk }).htmlClientSdk;
+  if (sdk) sdk.initialize(() => show(sdk, app));
+  else document.body.textContent = 'This page is a part of the vSphere Client. Open it there, or go to /ui/ of the service.';
+}

@@ -1,0 +1,36 @@
+// The page in a browser tab of its own.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { ApiClient } from '../api/client.js';
+import type { Token } from '../api/types.js';
+import { takeCode } from './code.js';
+import { recall } from '../session/tab-memory.js';
+import { start } from '../start.js';
+import type { App } from '../views/app.js';
+
+export function startTab(app: App): void {
+  const code = takeCode();
+  let isFirst = true;
+
+  /** When the page is loaded, and not again: opened by a page where somebody was signed in, or loaded anew. */
+  async function signIn(api: ApiClient): Promise<Token | null> {
+    if (!isFirst) return null;
+    isFirst = false;
+    if (code !== null) return await api.loginCode(code);
+    return recall('signed-out') === null ? await api.loginCookie(recall('session')) : null;
+  }
+
+  start(app, {
+    // The page is at <somewhere>/ui/, the interface at <somewhere>/v2/: relative, so that a path prefix of a proxy does no harm.
+    base: new URL('../v2/', document.baseURI).href,
+    fetch: window.fetch.bind(window),
+    languages: navigator.languages,
+    theme: null,
+    isFramed: false,
+    hasAccount: false,
+    scope: null,
+    openVm: null,
+    keepsCookie: true,
+    signIn,
+    tell: () => undefined,
+  });
+}
