@@ -207,6 +207,15 @@ class Place:
             self.api().expect(201, "PUT", f"/v2/hx-clusters/{hx}/connection", json=self.connection_body())
         return hx
 
+    def want_nonce(self) -> str:
+        """Of what an HX cluster has just been told, as it were."""
+        nonce = "0123456789abcdef" * 2
+        self.world.db.query("REPLACE INTO hx_publications (hx_cluster_id, is_wanted, state, since_ms, tried_at_ms, published_at_ms,"
+                            " expires_at_ms, next_at_ms, failures, nonce_digest, nonce_until_ms, body_sha256, version_no)"
+                            " VALUES (%s, 0, 'withdrawn', 1, 1, 1, 0, 0, 0, SHA2(%s, 256), %s, SHA2('', 256), 1)",
+                            self.known["hx_cluster_id"][1], nonce, 1 << 50, database="kaas")
+        return nonce
+
     def credential_body(self) -> dict[str, Any]:
         return {"user_name": "fuzz", "password": "fuzz"}
 
@@ -378,7 +387,7 @@ class Filler:
     id_getHxPublication = id_publishToHx = id_withdrawFromHx = id_getHxConnection  # noqa: N815
 
     def id_provePublication(self) -> str:  # noqa: N802
-        return "0123456789abcdef" * 2
+        return self.place.want_nonce()
 
     def id_getHxCredential(self) -> str:  # noqa: N802
         return self.place.want_credential()
