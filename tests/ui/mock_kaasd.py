@@ -32,6 +32,7 @@ CSP = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' 
 MEDIA = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".svg": "image/svg+xml", ".png": "image/png"}
 COOKIE = "__Host-kaas"
+NO_COOKIE = f"{COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0"
 REQUEST_ID = "8f14e45f-ceea-467f-a0e6-1f2b3c4d5e6f"
 VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
 PASSWORD_DUE = {"/v2/password", "/v2/whoami", "/v2/token/refresh", "/v2/logout"}  # open to who must change the password
@@ -253,7 +254,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.issue(self.session())
         session = self.world.cookies.pop(self.cookie(), None)
         if session is None or session["id"] in self.world.ended:
-            raise Refusal(401, "unauthenticated", "there is no token in the request", "sign in")
+            return 204, {"Set-Cookie": NO_COOKIE, "X-Content-Type-Options": "nosniff"}, b""
         twin = {**session, "id": secrets.token_hex(8)}
         self.world.ended.add(session["id"])
         status, headers, body = self.issue(twin)
@@ -273,7 +274,7 @@ class Handler(BaseHTTPRequestHandler):
     def logout(self) -> Reply:
         self.world.ended.add(self.session()["id"])
         known = self.world.cookies.pop(self.cookie(), None)
-        return 204, {"Set-Cookie": f"{COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0"} if known else {}, b""
+        return 204, {"Set-Cookie": NO_COOKIE} if known else {}, b""
 
     def change_password(self) -> Reply:
         session, asked = self.session(), json.loads(self.body)

@@ -94,21 +94,23 @@ int h_session_cookie(struct api_call *call, struct http_response *resp, struct e
     return view_nothing(resp, rc);
 }
 
-/* No foreign page can send the header X-KaaS. Without memory or database for a next cookie the session goes on until the page is loaded again. */
+/* A browser does not tell its page whether there is a cookie, so asking in vain is no failure. Without memory or database for a next cookie the session goes
+ * on until the page is loaded again. */
 static int refresh_by_cookie(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *replaces = http_request_header(call->req, "KaaS-Replaces");
     char cookie[AUTHN_COOKIE_BYTES] = "";
     struct signon_issued issued = {0};
-    int rc;
-    if (!str_eq(http_request_header(call->req, "X-KaaS"), "1")) {
-        (void)err_set(err, ERR_INVALID, "the header X-KaaS is missing");
-        return err_remedy(err, "send the header X-KaaS: 1");
-    }
+    int rc = ERR_UNAUTHENTICATED;
     if (replaces && !uuid_is_valid(replaces))
         return err_set(err, ERR_INVALID, "the header KaaS-Replaces is not the id of a session");
-    (void)authn_cookie(call, cookie);
-    rc = signon_open_by_cookie(call->api->options.signon, API_ACTOR(call), cookie, replaces, &issued, err);
+    if (authn_cookie(call, cookie))
+        rc = signon_open_by_cookie(call->api->options.signon, API_ACTOR(call), cookie, replaces, &issued, err);
     secret_wipe(cookie, sizeof(cookie));
+    if (rc == ERR_UNAUTHENTICATED) {
+        err_clear(err);
+        set_cookie(resp, "", "; Max-Age=0");
+        return view_nothing(resp, 0);
+    }
     if (rc)
         return rc;
     (void)give_cookie(call, resp, issued.sid, issued.session_ends_at_ms, NULL);

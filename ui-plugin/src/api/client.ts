@@ -141,9 +141,11 @@ export class ApiClient {
     return body.code;
   }
 
-  /** Signs in by the cookie that the browser keeps, in place of the session with the id `replaces`. Throws ApiError `unauthenticated` if there is none. */
-  async loginCookie(replaces: string | null): Promise<Token> {
-    const token = this.tokenFrom(await this.send({ method: 'POST', path: 'token/refresh', token: null, needsCookie: true, replaces }));
+  /** Signs in by the cookie that the browser keeps, in place of the session with the id `replaces`; null if there is none. */
+  async loginCookie(replaces: string | null): Promise<Token | null> {
+    const answer = await this.send({ method: 'POST', path: 'token/refresh', token: null, needsCookie: true, replaces });
+    if (answer.body === null) return null;
+    const token = this.tokenFrom(answer);
     this.kept = token.access_token;
     return token;
   }
