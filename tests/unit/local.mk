@@ -218,5 +218,5 @@ EXTRA_DIST += tests/integ/forward_clock.map tests/unit/store/with-mariadb
 LIBS_BASE = src/base/libbase.a $(UUID_LIBS)
 LIBS_PORT = src/port/libport.a $(LIBS_BASE) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(ZLIB_LIBS)
 LIBS_MODEL = src/model/libmodel.a
-LIBS_CONFIG = src/config/libconfig.a $(LIBS_MODEL) $(LIBS_BASE) $(YAML_LIBS)
+LIBS_CONFIG = src/config/libconfig.a src/port/libport.a $(LIBS_MODEL) $(LIBS_BASE) $(YAML_LIBS)
 LIBS_TOKEN = src/token/libtoken.a $(LIBS_MODEL) $(LIBS_PORT) $(CJOSE_LIBS)
