@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "query.h"
+#include "str.h"
 
 int inventory_get_visible_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
                              const struct hx_cluster **out, struct err *err) {
@@ -32,4 +33,26 @@ int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct
             out->items[out->count++] = (struct inventory_seen){entry, view.parts};
     }
     return 0;
+}
+
+bool inventory_carries_clusters(const struct inventory_snapshot *snapshot, const struct object_ref *ref) {
+    const struct inventory_platform *platform = snapshot->platform;
+    const struct vsphere_cluster *on = inventory_find_vsphere(platform, ref);
+    const struct hx_cluster *hx = inventory_find_hx_on(platform, ref);
+    return (hx && !hx->is_gone) || (on && snapshot->by_vsphere[on - platform->vsphere].count);
+}
+
+static bool node_is_on(const struct node_observation *seen, const struct object_ref *ref) {
+    return seen && str_eq_nocase(seen->vcenter_id, ref->vcenter_id) &&
+           (str_eq(seen->vm_moref, ref->moref) || str_eq(seen->host_moref, ref->moref));
+}
+
+bool inventory_carries_node(const struct inventory_snapshot *snapshot, const struct object_ref *ref) {
+    for (size_t i = 0; i < snapshot->clusters_count; i++) {
+        const struct cluster *c = snapshot->clusters[i]->record;
+        for (size_t k = 0; k < c->nodes_count; k++)
+            if (node_is_on(c->nodes[k].seen, ref))
+                return true;
+    }
+    return false;
 }

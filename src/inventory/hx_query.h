@@ -4,6 +4,7 @@
  * As in query.h every question takes the viewer. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,3 +29,10 @@ struct inventory_seen_list {
 /* Those that GET /v2/clusters?hx_cluster_id= lists; none of one that is gone. out->items is the caller's to free. ERR_NOMEM. */
 int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const struct hx_cluster *hx,
                          struct inventory_seen_list *out, struct err *err);
+
+/* -- whoever asks: does anything run there? ------------------------------------------------------------------------------------ */
+
+/* Is there an HX cluster on this vSphere cluster, or a Kubernetes cluster? */
+bool inventory_carries_clusters(const struct inventory_snapshot *snapshot, const struct object_ref *ref);
+/* Is this virtual machine a node of a Kubernetes cluster, or is there one on this host? Looks at all nodes: 100,000 take about a millisecond. */
+bool inventory_carries_node(const struct inventory_snapshot *snapshot, const struct object_ref *ref);

@@ -424,6 +424,9 @@ class Filler:
             query.pop("vsphere_cluster", None)
         if "vsphere_cluster" in query and "vcenter" not in query:
             query["vcenter"] = self.pick("vcenter")
+        if self.operation == "listNodesOn":
+            query.pop(self.dice.choice(["vm", "host"]), None)
+            query.setdefault("vm" if "host" not in query else "host", "vm-1")
         if "wait" in query:
             query["wait"] = 1
             query.setdefault("watch", "")

@@ -1,7 +1,7 @@
 // Puts the page together from what its host gives: a browser tab of its own, the frame of HX Connect, the vSphere Client.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiClient } from './api/client.js';
-import type { ClusterScope, Token } from './api/types.js';
+import type { CardSubject, ClusterScope, Token } from './api/types.js';
 import type { HostState } from './hosts/hand-over.js';
 import { Session } from './session/session.js';
 import { chooseLanguage } from './strings/index.js';
@@ -23,6 +23,8 @@ export interface Host {
   hasAccount: boolean;
   /** What alone is looked at; null: everything. */
   scope: ClusterScope | null;
+  /** A card says in a few words what runs on this; null: the page is a whole one. */
+  card: CardSubject | null;
   /** Shows a virtual machine by its address in the vSphere Client; null: the browser does, in another tab. */
   openVm: ((clientUrl: string) => void) | null;
   /** A page that is loaded again goes on where it was: it has an address, and a browser, of its own. */
@@ -44,6 +46,7 @@ export function start(app: App, host: Host): void {
   app.isFramed = host.isFramed;
   app.hasAccount = host.hasAccount;
   app.scope = host.scope;
+  app.card = host.card;
   app.openVm = host.openVm;
   app.session = session;
   let isSignedIn = false;

@@ -315,6 +315,58 @@ int h_hx_nodes(struct api_call *call, struct http_response *resp, struct err *er
     return rc;
 }
 
+/* A virtual machine or a host of a vCenter; one of the two is NULL. */
+struct node_place {
+    const char *vcenter_id, *vm, *host;
+};
+
+static bool node_is_at(const struct node *node, const struct node_place *place) {
+    const struct node_observation *seen = node->seen;
+    return seen && str_eq_nocase(seen->vcenter_id, place->vcenter_id) &&
+           (place->vm ? str_eq(node_machine(node), place->vm) : str_eq(seen->host_moref, place->host));
+}
+
+static int nodes_add_at(const struct api_call *call, const struct inventory_cluster *entry, const struct node_place *place,
+                        struct hx_nodes *out, struct err *err) {
+    const struct cluster *c = entry->record;
+    struct policy_view view;
+    for (size_t i = 0; i < c->nodes_count; i++) {
+        if (!node_is_at(&c->nodes[i], place) || !inventory_view_cluster(call->snapshot->platform, &call->viewer, c, &view))
+            continue;
+        if (!node_is_visible(call, &c->nodes[i], &(struct node_filter){entry, view.parts})) {
+            out->hidden++;
+            continue;
+        }
+        struct hx_node *longer = reallocarray(out->items, out->count + 1, sizeof(*longer));
+        if (!longer)
+            return err_set(err, ERR_NOMEM, "out of memory");
+        out->items = longer;
+        out->items[out->count++] = (struct hx_node){&c->nodes[i], entry};
+    }
+    return 0;
+}
+
+/* What runs on a virtual machine or a host: looked for in all clusters, and so in a worker. */
+int h_nodes(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct node_place place = {.vcenter_id = http_request_query(call->req, "vcenter"),
+                                     .vm = http_request_query(call->req, "vm"),
+                                     .host = http_request_query(call->req, "host")};
+    struct hx_nodes nodes = {0};
+    int rc = 0;
+    if (!place.vcenter_id || !place.vm == !place.host)
+        return err_set(err, ERR_INVALID,
+                       "give vcenter, the instance UUID of a vCenter, and either vm or host, a managed object id there");
+    for (size_t i = 0; !rc && i < call->snapshot->clusters_count; i++)
+        rc = nodes_add_at(call, call->snapshot->clusters[i], &place, &nodes, err);
+    if (!rc)
+        rc = view_list(call, resp,
+                       VIEW_LIST(nodes.items, nodes.count, hx_node_key, hx_node_view,
+                                 .extra = json_pack("{sI}", "hidden", (json_int_t)nodes.hidden)),
+                       err);
+    free(nodes.items);
+    return rc;
+}
+
 /* -- writing ------------------------------------------------------------------------------------------------------------ */
 
 /* The change is made. It is not in memory: because it took the record out of the caller's view, or because the database went away just

@@ -1,8 +1,11 @@
 /* Handlers of health, version, probes, metrics, keys, contract, page and plug-in. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 
-#include "inventory.h"
+#include <string.h>
+
 #include "api_call.h"
+#include "hx_query.h"
+#include "inventory.h"
 #include "manifest_log.h"
 #include "metric.h"
 #include "pages.h"
@@ -10,6 +13,7 @@
 #include "plugin_manifest.h"
 #include "reply.h"
 #include "str.h"
+#include "uuid.h"
 #include "views.h"
 
 /* -- health ------------------------------------------------------------------------------------------------------------- */
@@ -200,4 +204,66 @@ int h_plugin_manifest(struct api_call *call, struct http_response *resp, struct 
 
 int h_plugin_file(struct api_call *call, struct http_response *resp, struct err *err) {
     return answer_page(call, resp, "plug-in", http_request_param(call->req, "file"), err);
+}
+
+/* -- what of the plug-in is shown where ------------------------------------------------------------------------------------ */
+
+/* An object as the vSphere Client names it: urn:vmomi:TYPE:MOREF:VCENTER, with the instance UUID of the vCenter. */
+struct client_object {
+    char type[40], moref[MOREF_BYTES], vcenter_id[UUID_TEXT_BYTES];
+};
+
+static bool client_object_read(const char *urn, struct client_object *out) {
+    char *const parts[] = {out->type, out->moref, out->vcenter_id};
+    const size_t sizes[] = {sizeof(out->type), sizeof(out->moref), sizeof(out->vcenter_id)};
+    if (!str_starts(urn, "urn:vmomi:"))
+        return false;
+    urn += strlen("urn:vmomi:");
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        const size_t n = strcspn(urn, ":");
+        if (!n || n >= sizes[i] || !urn[n] != (i + 1 == ARRAY_COUNT(parts)))
+            return false;
+        memcpy(parts[i], urn, n);
+        parts[i][n] = '\0';
+        urn += n + 1;
+    }
+    return true;
+}
+
+/* Views and cards by the type of the object that they are about (plugin_manifest.c). */
+static const struct {
+    const char *type, *id;
+} items[] = {{"ClusterComputeResource", "kaas.cluster"}, {"VirtualMachine", "kaas.vm"}, {"HostSystem", "kaas.host"}};
+
+static bool item_is_shown(const struct api_call *call, const struct client_object *object) {
+    struct object_ref ref;
+    if (!call->snapshot || object_ref_make(object->vcenter_id, object->moref, &ref, NULL))
+        return false;
+    if (str_eq(object->type, "ClusterComputeResource"))
+        return inventory_carries_clusters(call->snapshot, &ref);
+    return inventory_carries_node(call->snapshot, &ref);
+}
+
+/* The vSphere Client asks when somebody opens an object, and shows a spinner meanwhile: answered from memory. Nobody has to be signed in: whoever knows the instance UUID of the
+ * vCenter is told whether there is something, not what. */
+int h_plugin_items(struct api_call *call, struct http_response *resp, struct err *err) {
+    const json_t *ids = json_object_get(call->body, "objectIds");
+    const char *urn = json_string_value(json_array_get(ids, 0));
+    struct client_object object = {.type = ""};
+    if (!urn)
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"objectIds\" must be an array of texts, one at least");
+    json_t *answer = json_object(), *list = json_array();
+    if (client_object_read(urn, &object)) {
+        for (size_t i = 0; i < ARRAY_COUNT(items); i++) {
+            if (!str_eq(items[i].type, object.type))
+                continue;
+            json_t *item = json_object();
+            json_put_string(item, "id", items[i].id);
+            json_put_bool(item, "visible", item_is_shown(call, &object));
+            json_add(list, item);
+        }
+    }
+    json_put_string(answer, "apiVersion", "1.0.0");
+    json_put(answer, "dynamicItems", list);
+    return reply_json(resp, 200, answer, err);
 }

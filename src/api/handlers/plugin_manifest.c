@@ -23,11 +23,19 @@
  * dark ground. */
 static const char manifest_text[] =
     "{'manifestVersion': '" SCHEMA "',"
-    " 'requirements': {'plugin.api.version': '" SCHEMA "', 'vcenter.server': {'version': '[7.0,)', 'environments': ['onprem']}},"
+    " 'requirements': {'plugin.api.version': '" SCHEMA "', 'plugin.dynamic.extensions': '" SCHEMA
+    "', 'vcenter.server': {'version': '[7.0,)', 'environments': ['onprem']}},"
     " 'configuration': {'nameKey': 'plugin.name', 'icon': {'name': 'kaas'}},"
     " 'global': {'view': {'navigationId': 'kaas.all', 'uri': '" PAGE_NAME "', 'navigationVisible': true}},"
-    " 'objects': {'ClusterComputeResource': {'monitor': {'views': ["
-    "   {'navigationId': 'kaas.cluster', 'labelKey': 'view.clusters', 'uri': '" PAGE_NAME "'}]}}},"
+    " 'objects': {"
+    "   'ClusterComputeResource': {'monitor': {'dynamicUri': 'items', 'views': ["
+    "     {'navigationId': 'kaas.cluster', 'labelKey': 'view.clusters', 'uri': '" PAGE_NAME "', 'dynamic': true}]}},"
+    "   'VirtualMachine': {'summary': {'dynamicUri': 'items', 'view': {"
+    "     'id': 'kaas.vm', 'uri': '" PAGE_NAME
+    "', 'icon': {'name': 'kaas'}, 'size': {'widthSpan': 1, 'heightSpan': 1}, 'dynamic': true}}},"
+    "   'HostSystem': {'summary': {'dynamicUri': 'items', 'view': {"
+    "     'id': 'kaas.host', 'uri': '" PAGE_NAME
+    "', 'icon': {'name': 'kaas'}, 'size': {'widthSpan': 1, 'heightSpan': 1}, 'dynamic': true}}}},"
     " 'definitions': {"
     "   'iconSpriteSheet': {'uri': '%s', 'definitions': {'kaas': {'x': 0, 'y': 0}}},"
     "   'i18n': {'locales': ['en-US'], 'definitions': {"

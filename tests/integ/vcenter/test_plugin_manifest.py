@@ -58,10 +58,10 @@ def test_everybody_may_read_it_and_it_keeps_the_contract(world: World, manifest:
 def test_only_members_of_the_published_schema_are_used(manifest: Json) -> None:
     assert set(manifest) == {"manifestVersion", "requirements", "configuration", "global", "objects", "definitions"}
     assert manifest["manifestVersion"] in ("1.0.0", "1.0.1", "1.1.0", "1.2.0")
-    assert set(manifest["requirements"]) == {"plugin.api.version", "vcenter.server"}
+    assert set(manifest["requirements"]) == {"plugin.api.version", "plugin.dynamic.extensions", "vcenter.server"}
     assert set(manifest["requirements"]["vcenter.server"]["environments"]) <= {"onprem", "cloud", "gateway"}
     for view in views(manifest):
-        assert set(view) <= {"navigationId", "labelKey", "uri", "navigationVisible"}
+        assert set(view) <= {"navigationId", "labelKey", "uri", "navigationVisible", "dynamic"}
     ids = [view["navigationId"] for view in views(manifest)]
     assert len(set(ids)) == len(ids)
 
@@ -308,6 +308,72 @@ def test_a_machine_is_shown_by_the_client_itself(world: World, client: PrefixPro
         wanted = ["navigateTo", urn] if is_old else ["navigateToClientView", "vm.summary", urn]
         until(lambda: wanted in page.frames[1].evaluate("window.client.calls"), "the way to the machine")
         assert len(page.context.pages) == 2  # the empty first one and this; no further tab
+
+
+# -- cards, and where there are none --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def machines(world: World) -> dict[str, Any]:
+    """A cluster of three nodes that are virtual machines of the vCenter, by their names."""
+    uuids = {name: f"50010000-0000-4000-8000-00000000{number}" for number, name in enumerate(("cp-0", "cp-1", "w-0"), 7101)}
+    for name, uuid in uuids.items():
+        world.vcenter.control.create_machines("domain-c7", f"card-{name}", instance_uuid=uuid)
+    roles = {"cp": "control_plane", "w-": "worker"}
+    known = add_cluster(world, "carded", [
+        {"name": name, "role": roles[name[:2]], "vm_instance_uuid": uuid} for name, uuid in uuids.items()])
+    until(lambda: all(node["vm"] for node in nodes(world, known).values()), "the machines of the nodes")
+    return nodes(world, known)
+
+
+def card(client: PrefixProxy, scratch: Scratch, world: World, kind: str, moref: str) -> list[str]:
+    client.state["objects"] = [f"urn:vmomi:{kind}:{moref}:{world.vcenter.instance_uuid}"]
+    with opened(client, scratch) as page:
+        lines = page.frame_locator("iframe").locator("kaas-card li, kaas-card p")
+        lines.first.wait_for()
+        if "KAAS_SHOTS" in os.environ:
+            page.screenshot(path=str(Path(os.environ["KAAS_SHOTS"]) / f"card-{kind}.png"))
+        return [line.strip() for line in lines.locator("bdi").all_inner_texts()] or lines.all_inner_texts()
+
+
+def test_the_card_of_a_machine_says_which_node_it_is(world: World, client: PrefixProxy, scratch: Scratch, machines: Json) -> None:
+    assert card(client, scratch, world, "VirtualMachine", machines["cp-1"]["vm"]["moref"]) == ["Control plane 2 of 2 of carded"]
+    assert card(client, scratch, world, "VirtualMachine", "vm-999") == ["No node of a Kubernetes cluster that you may see."]
+
+
+def test_the_card_of_a_host_says_what_runs_there(world: World, client: PrefixProxy, scratch: Scratch, machines: Json) -> None:
+    host = machines["w-0"]["host"]["moref"]
+    told = card(client, scratch, world, "HostSystem", host)
+    assert any(line.startswith("carded: ") for line in told), told
+
+
+def test_nodes_are_found_by_machine_and_host_as_far_as_one_may_see_them(world: World, machines: Json) -> None:
+    where = {"vcenter": world.vcenter.instance_uuid}
+    vm, host = machines["w-0"]["vm"]["moref"], machines["w-0"]["host"]["moref"]
+    assert [node["name"] for node in world.admin.items("/v2/nodes", **where, vm=vm)] == ["w-0"]
+    assert "w-0" in [node["name"] for node in world.admin.items("/v2/nodes", **where, host=host)]
+    assert list(world.sign_in("no-rights").items("/v2/nodes", **where, vm=vm)) == []
+    for wrong in ({}, {"vcenter": where["vcenter"]}, {**where, "vm": vm, "host": host}):
+        world.admin.refused(400, "invalid_request", "GET", "/v2/nodes", params=wrong)
+
+
+def shown(world: World, kind: str, moref: str, vcenter: str | None = None) -> list[Any]:
+    urn = f"urn:vmomi:{kind}:{moref}:{vcenter or world.vcenter.instance_uuid}"
+    asked = {"apiVersion": "1.0.0", "objectIds": [urn], "locale": "de-DE", "new": 1}
+    answer = world.kaasd.api().expect(200, "POST", "/plugin/items", json=asked)
+    return [(item["id"], item["visible"]) for item in answer["dynamicItems"]]
+
+
+def test_what_carries_nothing_shows_nothing(world: World, machines: Json) -> None:
+    assert shown(world, "ClusterComputeResource", "domain-c7") == [("kaas.cluster", True)]
+    assert shown(world, "ClusterComputeResource", "domain-c999") == [("kaas.cluster", False)]
+    assert shown(world, "ClusterComputeResource", "domain-c7", "0" * 8 + "-0000-0000-0000-" + "0" * 12) == [("kaas.cluster", False)]
+    assert shown(world, "VirtualMachine", machines["cp-0"]["vm"]["moref"]) == [("kaas.vm", True)]
+    assert shown(world, "VirtualMachine", "vm-999") == [("kaas.vm", False)]
+    assert shown(world, "HostSystem", machines["w-0"]["host"]["moref"]) == [("kaas.host", True)]
+    assert shown(world, "Datastore", "datastore-1") == []
+    for ids in ([], [7], ["x"], ["urn:vmomi:VirtualMachine:vm-1"], ["urn:vmomi:" + "x" * 90 + ":a:b"], "x"):
+        assert world.kaasd.api().call("POST", "/plugin/items", json={"objectIds": ids}).status_code in (200, 400, 422)
 
 
 @pytest.mark.parametrize("is_linked", [False, True])

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
 import type {
-  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, PasswordChange,
+  AuditEntry, CardSubject, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, PasswordChange, PlacedNode,
   Problem, StaleReason, Token, Vcenter, Whoami,
 } from './types.js';
 
@@ -219,6 +219,11 @@ export class ApiClient {
       cursor = body?.next_cursor ?? null;
     }
     return { nodes, hidden };
+  }
+
+  /** The nodes on a virtual machine or a host. */
+  async listNodesOn(subject: CardSubject, signal?: AbortSignal): Promise<PlacedNode[]> {
+    return (await this.list<PlacedNode>({ method: 'GET', path: 'nodes', query: { limit: 500, ...subject }, signal })).body?.items ?? [];
   }
 
   /** What the virtual machines of the nodes have and use now: as fast as vCenter tells. */

@@ -225,6 +225,12 @@ export interface ClusterScope {
   vsphere_cluster: string;
 }
 
+/** A virtual machine or a host of a vCenter, by managed object id. */
+export type CardSubject = { vcenter: string } & ({ vm: string } | { host: string });
+
+/** A node and the cluster that it is of. */
+export type PlacedNode = Node & { cluster: { id: string; name: string } };
+
 export interface ClusterFilter extends Partial<ClusterScope> {
   q?: string;
   hx_cluster_id?: string;

@@ -47,6 +47,7 @@ export function startPanel(app: App): void {
     isFramed,
     hasAccount: false,
     scope: null,
+    card: null,
     openVm: null,
     keepsCookie: false,
     signIn: isFramed ? signIn : null,

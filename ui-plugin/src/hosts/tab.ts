@@ -28,6 +28,7 @@ export function startTab(app: App): void {
     isFramed: false,
     hasAccount: false,
     scope: null,
+    card: null,
     openVm: null,
     keepsCookie: true,
     signIn,

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
-import type { Token } from '../api/types.js';
+import type { CardSubject, Token } from '../api/types.js';
 import { setTheme, start, type Theme } from '../start.js';
 import type { App } from '../views/app.js';
 import { readUrn, type Urn } from './urn.js';
@@ -69,6 +69,12 @@ async function addVcenters(api: ApiClient, token: Token, vcenters: readonly stri
   }
 }
 
+/** What its card in the summary is about. */
+function cardOf(context: Urn | null): CardSubject | null {
+  if (context?.type === 'VirtualMachine') return { vcenter: context.vcenter, vm: context.moref };
+  return context?.type === 'HostSystem' ? { vcenter: context.vcenter, host: context.moref } : null;
+}
+
 /** In this client, at the machine's own vCenter. */
 function openVm({ app }: Sdk, clientUrl: string): void {
   const objectId = decodeURIComponent(/\/(urn:[^/]+)/.exec(clientUrl)?.[1] ?? '');
@@ -90,6 +96,7 @@ function show(sdk: Sdk, app: App): void {
     hasAccount: true,
     scope: context?.type === 'ClusterComputeResource' ? { vcenter: context.vcenter, vsphere_cluster: context.moref } : null,
     keepsCookie: false,
+    card: cardOf(context),
     signIn: (api) => signIn(sdk, context?.vcenter ?? null, api),
     openVm: (clientUrl) => openVm(sdk, clientUrl),
     tell: () => undefined,

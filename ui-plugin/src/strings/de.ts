@@ -385,6 +385,16 @@ export const catalogue: Catalogue = {
     deleting: 'Wird gelöscht',
   },
 
+  card: {
+    label: 'Kubernetes-Knoten',
+    none: 'Kein Knoten eines Kubernetes-Clusters, den Sie sehen dürfen.',
+    signedOut: 'Öffnen Sie die Kubernetes-Cluster unter „Überwachen“, um sich anzumelden.',
+    line: (role, n, of, cluster) => {
+      if (of !== null) return `${role === 'worker' ? 'Worker' : 'Control Plane'} ${n} von ${of} von ${cluster}`;
+      return `${cluster}: ${n} ${role === 'worker' ? 'Worker' : 'der Control Plane'}`;
+    },
+  },
+
   empty: {
     noneTitle: 'Noch keine Cluster',
     noneAdmin: 'Tragen Sie den ersten Cluster auf der Befehlszeile ein; er erscheint hier sofort:',

@@ -391,6 +391,16 @@ export const catalogue = {
     deleting: 'Deleting',
   } satisfies Record<ClusterState, string>,
 
+  card: {
+    label: 'Kubernetes',
+    none: 'No node of a Kubernetes cluster that you may see.',
+    signedOut: 'Open the Kubernetes clusters in the Monitor tab to sign in.',
+    line: (role: Node['role'], n: number, of: number | null, cluster: string) => {
+      if (of !== null) return `${role === 'worker' ? 'Worker' : 'Control plane'} ${n} of ${of} of ${cluster}`;
+      return `${cluster}: ${role === 'worker' ? plural(n, 'worker', 'workers') : `${number(n)} of the control plane`}`;
+    },
+  },
+
   empty: {
     noneTitle: 'No clusters yet',
     noneAdmin: 'Add the first cluster record on the command line; it shows up here at once:',

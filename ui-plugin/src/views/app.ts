@@ -5,7 +5,7 @@ import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
-import type { ClusterScope, PasswordChange, Role } from '../api/types.js';
+import type { CardSubject, ClusterScope, PasswordChange, Role } from '../api/types.js';
 import { addCode } from '../hosts/code.js';
 import { FIRST_PLACE, readAddress, writeAddress, type ListQuery, type Place } from '../model/address.js';
 import '../parts/header.js';
@@ -13,6 +13,8 @@ import '../parts/notice.js';
 import type { Session, SessionState } from '../session/session.js';
 import { remember } from '../session/tab-memory.js';
 import { strings } from '../strings/index.js';
+import type { Card } from './card.js';
+import './card.js';
 import './change-password.js';
 import type { ClusterDetail } from './cluster-detail.js';
 import './cluster-detail.js';
@@ -38,6 +40,7 @@ export class App extends LitElement {
   @property({ type: Boolean }) isFramed = false;
   @property({ type: Boolean }) hasAccount = false;
   @property({ attribute: false }) scope: ClusterScope | null = null;
+  @property({ attribute: false }) card: CardSubject | null = null;
   @property({ attribute: false }) openVm: ((clientUrl: string) => void) | null = null;
 
   /** By one's own wish. */
@@ -93,6 +96,7 @@ export class App extends LitElement {
 
   private renderView(session: Session, api: ApiClient) {
     if (!session.state.signedIn && session.isTrying) return html`<main class="trying" role="status">${strings.signIn.trying}</main>`;
+    if (this.card) return session.state.signedIn ? html`<kaas-card .api=${api} .subject=${this.card}></kaas-card>` : html`<p class="trying">${strings.card.signedOut}</p>`;
     if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;
@@ -120,7 +124,7 @@ export class App extends LitElement {
 
   /** What is shown, anew. */
   refresh(): void {
-    this.renderRoot.querySelector<ClusterList | ClusterDetail | Overview>('kaas-cluster-list, kaas-cluster-detail, kaas-overview')?.refresh();
+    this.renderRoot.querySelector<Card | ClusterList | ClusterDetail | Overview>('kaas-card, kaas-cluster-list, kaas-cluster-detail, kaas-overview')?.refresh();
   }
 
   /** What a page in a frame was told stays for when the frame is loaded again; in a window of its own the part behind `?` has been taken over. */
