@@ -98,9 +98,8 @@ enum api_flag {
     API_PLUGIN = 32,       /* the page inside the vSphere Client: a frame of vCenter's origin */
     API_PASSWORD_DUE = 64, /* open to a session that must change its password, too */
     API_SCRAPED = 256,     /* open to the token of metrics.token_file, too */
-    API_COOKIE =
-        1024, /* without a token by the refresh cookie, if there is one: then `who` is NULL, and the handler sees to it */
-    API_MANAGING = 512, /* only for who may manage the grants on some object, which is looked at before query and body are */
+    API_COOKIE = 1024,     /* with X-KaaS and without a token by the refresh cookie: `who` is NULL then */
+    API_MANAGING = 512,    /* only for who may manage the grants on some object, which is looked at before query and body are */
 };
 
 struct api_endpoint {

@@ -56,16 +56,35 @@ static int take_vcenters(struct signon *s, const struct session *from, const cha
     return rc || !from->vcenters_count ? rc : signon_apply_session_change(s, sid, err);
 }
 
-/* `row` and `live` are the session as it is now. */
-static int open_like(struct signon *s, const struct actor *actor, const struct session *row, struct live_session *live,
-                     const char *why, struct signon_issued *out, struct err *err) {
-    struct audit_record line =
-        signon_make_line(actor, live_session_who(live), &(struct audit_event){.action = "login", .reason = why});
-    const struct signon_new_session wanted = {.who = live_session_who(live),
+/* The session as it is now, if it has not ended. *row is freed by session_free, *live by live_session_unref. */
+static int find_session_now(struct signon *s, const char *sid, struct session **row, struct live_session **live,
+                            struct err *err) {
+    int rc = signon_reload_session(s, sid, row, live, err);
+    if (!rc && (!*row || !*live || live_session_has_ended(*live, clock_wall_ms())))
+        rc = err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");
+    return rc;
+}
+
+/* Whoever ends sessions meanwhile sees the one that this one is made after, and not yet this one: from now on they see it. */
+static int look_at_parent(struct signon *s, const void *arg, struct err *err) {
+    const struct session *parent = arg;
+    _cleanup_(session_free) struct session *row = NULL;
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    return find_session_now(s, parent->sid, &row, &live, err);
+}
+
+/* `row` is the session as it is in the database now: in memory stands the role that the way of the sign-on gave, which an account may have lost since. */
+static int open_like(struct signon *s, const struct actor *actor, const struct session *row, const char *why,
+                     struct signon_issued *out, struct err *err) {
+    struct audit_record line = signon_make_line(actor, &row->who, &(struct audit_event){.action = "login", .reason = why});
+    const struct signon_new_session wanted = {.who = &row->who,
                                               .lifetime_ms = row->ends_at_ms - clock_wall_ms(),
+                                              .must_change_password = row->must_change_password,
                                               .line = &line,
                                               .groups = &row->groups,
-                                              .directory_mark = row->directory_mark};
+                                              .directory_mark = row->directory_mark,
+                                              .look_again = look_at_parent,
+                                              .look_again_arg = row};
     int rc = signon_open_session(s, &wanted, out, err);
     if (rc) {
         signon_audit(s, &line, rc);
@@ -79,21 +98,12 @@ static int open_like(struct signon *s, const struct actor *actor, const struct s
     return rc;
 }
 
-/* The session as it is now, if it has not ended. *row is freed by session_free, *live by live_session_unref. */
-static int find_session_now(struct signon *s, const char *sid, struct session **row, struct live_session **live,
-                            struct err *err) {
-    int rc = signon_reload_session(s, sid, row, live, err);
-    if (!rc && (!*row || !*live || live_session_has_ended(*live, clock_wall_ms())))
-        rc = err_set(err, ERR_SESSION_ENDED, "the session has ended; sign in again");
-    return rc;
-}
-
 int signon_open_twin(struct signon *s, const struct actor *actor, struct live_session *live, struct signon_issued *out,
                      struct err *err) {
     _cleanup_(session_free) struct session *row = NULL;
     _cleanup_(live_session_unref) struct live_session *now = NULL;
     int rc = find_session_now(s, live_session_sid(live), &row, &now, err);
-    return rc ? rc : open_like(s, actor, row, now, "a further window of somebody signed in", out, err);
+    return rc ? rc : open_like(s, actor, row, "a further window of somebody signed in", out, err);
 }
 
 /* -- bringing it ------------------------------------------------------------------------------------------------------------- */
@@ -192,9 +202,9 @@ int signon_open_by_cookie(struct signon *s, const struct actor *actor, const cha
         rc = signon_check_person(s, live, &why);
     if (rc)
         return rc == ERR_SESSION_ENDED ? refuse_cookie(err) : err_move(err, rc, &why);
-    rc = open_like(s, actor, row, live, "the page was loaded again", out, err);
+    rc = open_like(s, actor, row, "the page was loaded again", out, err);
     if (!rc && replaces)
-        end_replaced(s, live_session_who(live), replaces);
+        end_replaced(s, &row->who, replaces);
     return rc;
 }
 

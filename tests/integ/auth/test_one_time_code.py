@@ -314,6 +314,21 @@ def test_a_foreign_page_cannot_use_it(place: Place, viewer: Api) -> None:
     assert load(place, cookie).status_code == 200
 
 
+def test_who_has_lost_a_role_since_does_not_get_it_back(place: Place) -> None:
+    """By the cookie, or in a further window: what counts is what the account says now."""
+    first, second = "seven swans in a boat", "eight swans in a boat"
+    made = place.admin.expect(201, "POST", "/v2/users", headers=X_KAAS, json={"name": "demoted", "role": "admin", "password": first})
+    api = place.world.kaasd.api().login_password("demoted", first, "local")
+    api.expect(204, "POST", "/v2/password", headers=X_KAAS, json={"old_password": first, "new_password": second})
+    cookie = keep(api)
+    merge = {"Content-Type": "application/merge-patch+json"}
+    place.admin.expect(200, "PATCH", f"/v2/users/{made['id']}", json={"role": "user"}, headers=merge)
+    for answer in (load(place, cookie), place.bring(own_code(api))):
+        assert place.world.kaasd.api().as_token(answer.json()["access_token"]).get("/v2/whoami")["role"] == "user"
+    place.admin.expect(200, "PATCH", f"/v2/users/{made['id']}", json={"disabled": True}, headers=merge)
+    assert is_nothing(load(place, cookie))
+
+
 def test_nobody_else_is_replaced(place: Place, viewer: Api) -> None:
     victim = claims_of(str(place.admin.token))["sid"]
     assert load(place, keep(viewer), **{"KaaS-Replaces": victim}).status_code == 200

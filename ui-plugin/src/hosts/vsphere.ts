@@ -41,7 +41,7 @@ function askSession({ app }: Sdk): Promise<string | null> {
   return new Promise((done) => app.getSessionInfo((info) => done(info?.sessionToken ?? null)));
 }
 
-/** At the vCenter of what is looked at, else at the first that takes the session; then at the others. What these do not take is left to the list, which says what is missing. */
+/** At the vCenter of what is looked at, else at the first that takes the session; then at the others. What lies on one that does not take it is left out. */
 async function signIn(sdk: Sdk, at: string | null, api: ApiClient): Promise<Token | null> {
   const session = await askSession(sdk);
   const vcenters = await askVcenters(sdk);
