@@ -42,6 +42,17 @@ bool inventory_carries_clusters(const struct inventory_snapshot *snapshot, const
     return (hx && !hx->is_gone) || (on && snapshot->by_vsphere[on - platform->vsphere].count);
 }
 
+bool inventory_carries_datacenter(const struct inventory_snapshot *snapshot, const struct object_ref *ref) {
+    const struct inventory_platform *platform = snapshot->platform;
+    for (size_t i = 0; i < platform->vsphere_count; i++) {
+        const struct vsphere_cluster *c = &platform->vsphere[i];
+        if (str_eq(c->ref.vcenter_id, ref->vcenter_id) && str_eq(c->datacenter_moref, ref->moref) &&
+            inventory_carries_clusters(snapshot, &c->ref))
+            return true;
+    }
+    return false;
+}
+
 static bool node_is_on(const struct node_observation *seen, const struct object_ref *ref) {
     return seen && str_eq_nocase(seen->vcenter_id, ref->vcenter_id) &&
            (str_eq(seen->vm_moref, ref->moref) || str_eq(seen->host_moref, ref->moref));

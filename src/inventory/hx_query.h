@@ -34,5 +34,7 @@ int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct
 
 /* Is there an HX cluster on this vSphere cluster, or a Kubernetes cluster? */
 bool inventory_carries_clusters(const struct inventory_snapshot *snapshot, const struct object_ref *ref);
+/* Likewise on one of the vSphere clusters in this datacenter? */
+bool inventory_carries_datacenter(const struct inventory_snapshot *snapshot, const struct object_ref *ref);
 /* Is this virtual machine a node of a Kubernetes cluster, or is there one on this host? Looks at all nodes: 100,000 take about a millisecond. */
 bool inventory_carries_node(const struct inventory_snapshot *snapshot, const struct object_ref *ref);

@@ -118,6 +118,7 @@ static void digest_query(const struct inventory_cluster_query *query, uint8_t ou
     query_add_part(&text, query->hx_cluster_id);
     query_add_part(&text, query->vcenter);
     query_add_part(&text, query->vsphere_cluster);
+    query_add_part(&text, query->datacenter);
     query_add_part(&text, query->text);
     for (size_t i = 0; i < query->labels_count; i++) {
         const struct inventory_label_query *label = &query->labels[i];
@@ -301,6 +302,7 @@ struct page {
     const struct inventory_cluster_query *query;
     struct candidates from;
     const char *vcenter_id;                   /* NULL: any */
+    const char *datacenter;                   /* managed object id of one there; NULL: any */
     char words[INVENTORY_TEXT_BYTES_MAX + 2]; /* of the text, in lower case, each with its NUL; an empty one ends them */
     bool is_whole;                            /* nothing is asked for: all clusters that the viewer may see */
     const struct cursor *cursor;              /* NULL: from the beginning */
@@ -388,6 +390,31 @@ static int choose_vsphere(struct page *page, const struct vcenter *vc, struct er
     return rc;
 }
 
+/* Datacenters are known by the vSphere clusters in them. */
+static int choose_datacenter(struct page *page, const struct vcenter *vc, struct err *err) {
+    const struct inventory_platform *p = page->snapshot->platform;
+    const char *wanted = page->query->datacenter;
+    if (!vc)
+        return err_set(err, ERR_INVALID, "the query parameter \"datacenter\" needs \"vcenter\" beside it");
+    for (size_t i = first_vsphere(p, vc->id); i < p->vsphere_count && str_eq(p->vsphere[i].ref.vcenter_id, vc->id); i++) {
+        const struct vsphere_cluster *c = &p->vsphere[i];
+        const char *found = c->datacenter_moref;
+        if (c->is_gone || !found || !(str_eq(found, wanted) || str_eq(c->datacenter, wanted)) ||
+            !inventory_sees_vsphere(p, page->viewer, &c->ref))
+            continue;
+        if (page->datacenter && !str_eq(page->datacenter, found)) {
+            (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits more than one datacenter of vCenter %s", wanted, vc->name);
+            return err_remedy(err, "name the datacenter by its managed object id, e.g. %s or %s", page->datacenter, found);
+        }
+        page->datacenter = found;
+    }
+    if (page->datacenter)
+        return 0;
+    (void)err_set(err, ERR_NOT_FOUND, "vCenter %s has no datacenter \"%s\", or you may see none of its vSphere clusters",
+                  vc->name, wanted);
+    return err_remedy(err, "give its name or its managed object id; 'kaasctl vcenter rescan' reads the inventory again");
+}
+
 static int query_read_words(struct page *page, struct err *err) {
     const char *text = page->query->text ? page->query->text : "";
     char *word = page->words;
@@ -419,6 +446,8 @@ static int query_choose(struct page *page, struct inventory_candidates *candidat
         return query_choose_hx(page, candidates, err);
     if (q->vsphere_cluster)
         return choose_vsphere(page, vc, err);
+    if (q->datacenter)
+        return choose_datacenter(page, vc, err);
     page->is_whole = !vc && !q->state_mask && !q->labels_count && !page->words[0];
     return 0;
 }
@@ -440,6 +469,17 @@ bool inventory_sees_clusters_on(const struct inventory_snapshot *s, const struct
         const struct grant *grant = policy_grant_at(viewer, i);
         const struct inventory_cluster *c = grant->object == GRANT_CLUSTER ? inventory_find_cluster(s, grant->object_id) : NULL;
         if (c && is_on_vcenter(c->record, vcenter_id, UINT64_MAX))
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_datacenter(const struct page *page, const struct cluster *c, uint64_t mask) {
+    for (size_t i = 0; i < c->placement.count; i++) {
+        const struct object_ref *ref = &c->placement.items[i];
+        const bool is_there = inventory_mask_has(mask, i) && str_eq(ref->vcenter_id, page->vcenter_id);
+        const struct vsphere_cluster *on = is_there ? inventory_find_vsphere(page->snapshot->platform, ref) : NULL;
+        if (on && str_eq(on->datacenter_moref, page->datacenter))
             return true;
     }
     return false;
@@ -471,7 +511,9 @@ static bool filters_fit(const struct page *page, const struct inventory_cluster 
     for (size_t i = 0; i < q->labels_count; i++)
         if (!has_label(c, &q->labels[i]))
             return false;
-    return has_words(entry->search_text, page->words) && (!page->vcenter_id || is_on_vcenter(c, page->vcenter_id, mask));
+    if (!has_words(entry->search_text, page->words) || (page->vcenter_id && !is_on_vcenter(c, page->vcenter_id, mask)))
+        return false;
+    return !page->datacenter || is_in_datacenter(page, c, mask);
 }
 
 static const struct inventory_cluster *inventory_query_entry_at(const struct page *page, size_t i) {

@@ -43,6 +43,7 @@ struct inventory_cluster_query {
     const char *hx_cluster_id;   /* or NULL */
     const char *vcenter;         /* reference, or NULL */
     const char *vsphere_cluster; /* reference within `vcenter`, or NULL */
+    const char *datacenter;      /* name or managed object id within `vcenter`, or NULL */
     unsigned state_mask;         /* bit per enum cluster_state; 0: all */
     const char *text;            /* words, each of which the search text must contain, ASCII letters without case; or NULL */
     struct inventory_label_query labels[INVENTORY_LABELS_MAX]; /* all of them */

@@ -14,7 +14,8 @@
 /* A ClusterComputeResource. Name and datacenter are attributes and may repeat. */
 struct vsphere_cluster {
     struct object_ref ref;
-    char *datacenter; /* name; NULL: unknown */
+    char *datacenter;       /* name; NULL: unknown */
+    char *datacenter_moref; /* its managed object; NULL: unknown */
     char *name;
     bool is_gone; /* not seen at the last full read */
 };
@@ -22,6 +23,7 @@ static const struct member vsphere_cluster_members[] = {
     MEMBER_AS(vsphere_cluster, ref.vcenter_id, "vcenter_id", "vcenter_id"),
     MEMBER_AS(vsphere_cluster, ref.moref, "moref", "moref"),
     MEMBER(vsphere_cluster, datacenter),
+    MEMBER_AS(vsphere_cluster, datacenter_moref, "datacenter_moref", NULL),
     MEMBER(vsphere_cluster, name),
     MEMBER_AS(vsphere_cluster, is_gone, "is_gone", NULL),
     MEMBERS_END,

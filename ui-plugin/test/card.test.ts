@@ -1,8 +1,8 @@
-// What a card says: which node a machine is, and what runs on a host.
+// What a card says: which node a machine is, and what runs on a host and in a datacenter.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { describe, expect, it } from 'vitest';
-import type { NodeState, PlacedNode } from '../src/api/types.js';
-import { describeHost, describeMachine } from '../src/model/card.js';
+import type { ClusterCounts, NodeState, PlacedNode } from '../src/api/types.js';
+import { describeDatacenter, describeHost, describeMachine } from '../src/model/card.js';
 
 const node = (cluster: string, role: PlacedNode['role'], name: string, state: NodeState = 'ready'): PlacedNode =>
   ({ name, role, state, cluster: { id: cluster, name: cluster } }) as PlacedNode;
@@ -10,16 +10,25 @@ const node = (cluster: string, role: PlacedNode['role'], name: string, state: No
 describe('a machine', () => {
   it('is one of its role', () => {
     const all = [node('prod', 'control_plane', 'c'), node('prod', 'worker', 'w'), node('prod', 'control_plane', 'a'), node('prod', 'control_plane', 'b')];
-    expect(describeMachine(node('prod', 'control_plane', 'b', 'not_ready'), all)).toEqual({ cluster: 'prod', role: 'control_plane', state: 'not_ready', number: 2, of: 3 });
+    expect(describeMachine(node('prod', 'control_plane', 'b', 'not_ready'), all)).toEqual({ tone: 'bad', state: 'Not ready', text: 'Control plane 2 of 3 of prod' });
   });
 });
 
 describe('a host', () => {
   it('is told by cluster and role, in the state of the worst', () => {
     const all = [node('b', 'worker', '1'), node('a', 'worker', '2', 'unknown'), node('a', 'worker', '3', 'not_ready'), node('a', 'control_plane', '4'), node('a', 'worker', '5')];
-    expect(describeHost(all).map(({ cluster, role, number, state }) => [cluster, role, number, state])).toEqual([
-      ['a', 'control_plane', 1, 'ready'], ['a', 'worker', 3, 'not_ready'], ['b', 'worker', 1, 'ready'],
+    expect(describeHost(all).map(({ tone, text }) => [tone, text])).toEqual([
+      ['good', 'a: 1 of the control plane'], ['bad', 'a: 3 workers'], ['good', 'b: 1 worker'],
     ]);
     expect(describeHost([])).toEqual([]);
+  });
+});
+
+describe('a datacenter', () => {
+  it('is told by the states of its clusters', () => {
+    const counts = { total: 1235, states: { ready: 1234, degraded: 1, failed: 0 } } as unknown as ClusterCounts;
+    expect(describeDatacenter(counts)).toEqual([
+      { tone: 'good', state: 'Ready', text: '1,234 Kubernetes clusters: Ready' }, { tone: 'warning', state: 'Degraded', text: '1 Kubernetes cluster: Degraded' },
+    ]);
   });
 });

@@ -258,7 +258,7 @@ static int cluster_list_read_sort(struct api_call *call, struct inventory_cluste
 
 /* An empty name is a slip of the client, not a thing that is not there. */
 static int check_names(struct api_call *call, struct err *err) {
-    static const char *const names[] = {"hx_cluster", "vcenter", "vsphere_cluster"};
+    static const char *const names[] = {"hx_cluster", "vcenter", "vsphere_cluster", "datacenter"};
     for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
         const char *value = http_request_query(call->req, names[i]);
         if (value && !*value)
@@ -274,6 +274,10 @@ static int check_combination(struct api_call *call, const struct inventory_clust
         return problem_parameter(call, "vsphere_cluster", "needs \"vcenter\" beside it", err);
     if (q->vsphere_cluster && (q->hx_cluster || q->hx_cluster_id))
         return problem_parameter(call, "vsphere_cluster", "cannot be combined with an HX cluster", err);
+    if (q->datacenter && !q->vcenter)
+        return problem_parameter(call, "datacenter", "needs \"vcenter\" beside it", err);
+    if (q->datacenter && (q->vsphere_cluster || q->hx_cluster || q->hx_cluster_id))
+        return problem_parameter(call, "datacenter", "cannot be combined with a vSphere or HX cluster, which lies in one", err);
     if (q->hx_cluster_id && !uuid_is_valid(q->hx_cluster_id))
         return problem_parameter(call, "hx_cluster_id", "must be a UUID", err);
     if (q->text && (!*q->text || str_utf8_chars(q->text, strlen(q->text)) > INVENTORY_TEXT_CHARS_MAX))
@@ -287,6 +291,7 @@ static int cluster_list_read_query(struct api_call *call, struct inventory_clust
                                           .hx_cluster_id = http_request_query(call->req, "hx_cluster_id"),
                                           .vcenter = http_request_query(call->req, "vcenter"),
                                           .vsphere_cluster = http_request_query(call->req, "vsphere_cluster"),
+                                          .datacenter = http_request_query(call->req, "datacenter"),
                                           .text = http_request_query(call->req, "q"),
                                           .cursor = http_request_query(call->req, "cursor")};
     if (!rc)

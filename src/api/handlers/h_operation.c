@@ -233,7 +233,10 @@ static bool client_object_read(const char *urn, struct client_object *out) {
 /* Views and cards by the type of the object that they are about (plugin_manifest.c). */
 static const struct {
     const char *type, *id;
-} items[] = {{"ClusterComputeResource", "kaas.cluster"}, {"VirtualMachine", "kaas.vm"}, {"HostSystem", "kaas.host"}};
+} items[] = {{"ClusterComputeResource", "kaas.cluster"},
+             {"VirtualMachine", "kaas.vm"},
+             {"HostSystem", "kaas.host"},
+             {"Datacenter", "kaas.datacenter"}};
 
 static bool item_is_shown(const struct api_call *call, const struct client_object *object) {
     struct object_ref ref;
@@ -241,6 +244,8 @@ static bool item_is_shown(const struct api_call *call, const struct client_objec
         return false;
     if (str_eq(object->type, "ClusterComputeResource"))
         return inventory_carries_clusters(call->snapshot, &ref);
+    if (str_eq(object->type, "Datacenter"))
+        return inventory_carries_datacenter(call->snapshot, &ref);
     return inventory_carries_node(call->snapshot, &ref);
 }
 

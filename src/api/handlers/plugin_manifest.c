@@ -35,6 +35,9 @@ static const char manifest_text[] =
     "', 'icon': {'name': 'kaas'}, 'size': {'widthSpan': 1, 'heightSpan': 1}, 'dynamic': true}}},"
     "   'HostSystem': {'summary': {'dynamicUri': 'items', 'view': {"
     "     'id': 'kaas.host', 'uri': '" PAGE_NAME
+    "', 'icon': {'name': 'kaas'}, 'size': {'widthSpan': 1, 'heightSpan': 1}, 'dynamic': true}}},"
+    "   'Datacenter': {'summary': {'dynamicUri': 'items', 'view': {"
+    "     'id': 'kaas.datacenter', 'uri': '" PAGE_NAME
     "', 'icon': {'name': 'kaas'}, 'size': {'widthSpan': 1, 'heightSpan': 1}, 'dynamic': true}}}},"
     " 'definitions': {"
     "   'iconSpriteSheet': {'uri': '%s', 'definitions': {'kaas': {'x': 0, 'y': 0}}},"

@@ -165,15 +165,17 @@ static bool vsphere_is_gone(const void *stored) {
 static int vsphere_save(struct store_tx *tx, int64_t now_ms, const void *stored, const void *seen, bool *is_written,
                         struct err *err) {
     const struct vsphere_cluster *was = stored, *c = seen;
-    if (was && !was->is_gone && str_eq(was->datacenter, c->datacenter) && str_eq(was->name, c->name))
+    if (was && !was->is_gone && str_eq(was->datacenter, c->datacenter) && str_eq(was->datacenter_moref, c->datacenter_moref) &&
+        str_eq(was->name, c->name))
         return 0;
     *is_written = true;
-    int rc = db_run(
-        store_tx_conn(tx),
-        "INSERT INTO vsphere_clusters (vcenter_id, moref, datacenter, name, is_gone, seen_at_ms) VALUES (?, ?, ?, ?, 0, ?)"
-        " ON DUPLICATE KEY UPDATE datacenter = VALUES(datacenter), name = VALUES(name), is_gone = 0, seen_at_ms = VALUES(seen_at_ms)",
-        DB_ARGS(db_text(c->ref.vcenter_id), db_text(c->ref.moref), db_text(c->datacenter), db_text(c->name), db_number(now_ms)),
-        NULL, err);
+    int rc = db_run(store_tx_conn(tx),
+                    "INSERT INTO vsphere_clusters (vcenter_id, moref, datacenter_moref, datacenter, name, is_gone, seen_at_ms)"
+                    " VALUES (?, ?, ?, ?, ?, 0, ?) ON DUPLICATE KEY UPDATE datacenter_moref = VALUES(datacenter_moref),"
+                    " datacenter = VALUES(datacenter), name = VALUES(name), is_gone = 0, seen_at_ms = VALUES(seen_at_ms)",
+                    DB_ARGS(db_text(c->ref.vcenter_id), db_text(c->ref.moref), db_text(c->datacenter_moref),
+                            db_text(c->datacenter), db_text(c->name), db_number(now_ms)),
+                    NULL, err);
     return rc ? rc : vsphere_note(tx, &c->ref, err);
 }
 

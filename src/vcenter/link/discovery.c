@@ -62,6 +62,7 @@ static int convert_vsphere(struct run *run, struct err *err) {
             return rc;
         to->name = str_dup(from->name);
         to->datacenter = str_dup(from->datacenter);
+        to->datacenter_moref = str_dup(from->datacenter_moref);
         if (!to->name)
             return err_set(err, ERR_NOMEM, "out of memory");
     }

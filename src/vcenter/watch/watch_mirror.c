@@ -257,6 +257,7 @@ void watch_inventory_done(struct watch_inventory *inventory) {
         free(inventory->clusters[i].moref);
         free(inventory->clusters[i].name);
         free(inventory->clusters[i].datacenter);
+        free(inventory->clusters[i].datacenter_moref);
     }
     free(inventory->clusters);
     vim_key_list_done(&inventory->keys);
@@ -268,20 +269,21 @@ bool watch_inventory_same(const struct watch_inventory *a, const struct watch_in
         return false;
     for (size_t i = 0; i < a->count; i++) {
         const struct watch_cluster *x = &a->clusters[i], *y = &b->clusters[i];
-        if (!str_eq(x->moref, y->moref) || !str_eq(x->name, y->name) || !str_eq(x->datacenter, y->datacenter))
+        if (!str_eq(x->moref, y->moref) || !str_eq(x->name, y->name) || !str_eq(x->datacenter, y->datacenter) ||
+            !str_eq(x->datacenter_moref, y->datacenter_moref))
             return false;
     }
     return true;
 }
 
 /* Up through the folders; NULL if the way is not visible to us. */
-static const char *watch_mirror_datacenter_of(const struct watch_mirror *m, const struct watch_object *c) {
+static const struct watch_object *watch_mirror_datacenter_of(const struct watch_mirror *m, const struct watch_object *c) {
     const char *at = c->parent_moref;
     for (int depth = 0; at && depth < FOLDERS_DEPTH_MAX; depth++) {
         const struct watch_object *d = find_object(m, VIM_OBJECT_DATACENTER, at);
         const struct watch_object *f;
         if (d)
-            return d->name;
+            return d;
         f = find_object(m, VIM_OBJECT_FOLDER, at);
         at = f ? f->parent_moref : NULL;
     }
@@ -302,15 +304,16 @@ static bool watch_mirror_grow(struct cluster_walk *w) {
 }
 
 static bool add_cluster(struct cluster_walk *w, const struct watch_object *c) {
-    const char *datacenter = watch_mirror_datacenter_of(w->m, c);
+    const struct watch_object *datacenter = watch_mirror_datacenter_of(w->m, c);
     struct watch_cluster *to;
     if (!watch_mirror_grow(w))
         return false;
     to = &w->found.clusters[w->found.count++];
     to->moref = str_dup(c->moref);
     to->name = str_dup(c->name);
-    to->datacenter = str_dup(datacenter);
-    return to->moref && to->name && (to->datacenter || !datacenter);
+    to->datacenter = str_dup(datacenter ? datacenter->name : NULL);
+    to->datacenter_moref = str_dup(datacenter ? datacenter->moref : NULL);
+    return to->moref && to->name && (!datacenter || (to->datacenter_moref && (to->datacenter || !datacenter->name)));
 }
 
 static void visit_cluster(const void *node, VISIT which, void *arg) {

@@ -80,8 +80,8 @@ int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_lis
 
 /* A ClusterComputeResource. Texts malloc'ed. */
 struct watch_cluster {
-    char *moref, *name; /* "domain-c7"; never NULL */
-    char *datacenter;   /* name of the datacenter; NULL if we may not see it */
+    char *moref, *name;                  /* "domain-c7"; never NULL */
+    char *datacenter, *datacenter_moref; /* name and object of the datacenter; NULL if we may not see it */
 };
 
 /* What lies below a vCenter: clusters by moref, and the keys of all extensions. */

@@ -25,6 +25,7 @@ from env.prefixproxy import PrefixProxy
 from env.vcenter import StrictVcenter
 from env.watching import add_cluster, nodes, until
 from playwright.sync_api import Page
+from pyVmomi import vim
 
 pytestmark = pytest.mark.slow
 PATH = "/plugin/plugin.json"
@@ -235,6 +236,11 @@ def opened(client: PrefixProxy, scratch: Scratch, **more: Any) -> Iterator[Page]
     assert [error for error in errors if "Failed to load resource" not in error] == []
 
 
+def picture(page: Page, name: str) -> None:
+    if "KAAS_SHOTS" in os.environ:
+        page.screenshot(path=str(Path(os.environ["KAAS_SHOTS"]) / f"{name}.png"))
+
+
 def rows(page: Page) -> list[str]:
     """The names in the list, once there are some."""
     page.frame_locator("iframe").locator("kaas-cluster-table tbody tr").first.wait_for()
@@ -250,8 +256,7 @@ def test_the_tab_of_a_vsphere_cluster_lists_that_one_without_a_form(world: World
         frame = page.frame_locator("iframe")
         assert rows(page) == on_vsphere(world, "domain-c7") != world.admin.names()
         assert (frame.locator("kaas-header").count(), frame.locator("kaas-toolbar select").count()) == (0, 0)
-        if "KAAS_SHOTS" in os.environ:
-            page.screenshot(path=str(Path(os.environ["KAAS_SHOTS"]) / "panel-vsphere.png"))
+        picture(page, "panel-vsphere")
     assert all(seen.split()[1].startswith((client.prefix + "/", "/ui/", "/favicon", "/api/ui/", "/stub/")) for seen in client.seen)
     assert not [seen for seen in client.seen if "/login/password" in seen]
     assert any(f"{client.prefix}/v2/login/vcenter" in seen for seen in client.seen)
@@ -331,8 +336,7 @@ def card(client: PrefixProxy, scratch: Scratch, world: World, kind: str, moref: 
     with opened(client, scratch) as page:
         lines = page.frame_locator("iframe").locator("kaas-card li, kaas-card p")
         lines.first.wait_for()
-        if "KAAS_SHOTS" in os.environ:
-            page.screenshot(path=str(Path(os.environ["KAAS_SHOTS"]) / f"card-{kind}.png"))
+        picture(page, f"card-{kind}-{moref}")
         return [line.strip() for line in lines.locator("bdi").all_inner_texts()] or lines.all_inner_texts()
 
 
@@ -345,6 +349,36 @@ def test_the_card_of_a_host_says_what_runs_there(world: World, client: PrefixPro
     host = machines["w-0"]["host"]["moref"]
     told = card(client, scratch, world, "HostSystem", host)
     assert any(line.startswith("carded: ") for line in told), told
+
+
+@pytest.fixture(scope="module")
+def datacenter(world: World) -> str:
+    """Managed object id of the one that all of the world lies in, as vCenter has it."""
+    with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
+        return next(moref for moref, row in vimclient.read_all(instance, vim.Datacenter, "name").items() if row["name"] == "DC0")
+
+
+def test_the_card_of_a_datacenter_counts_what_runs_there(world: World, client: PrefixProxy, scratch: Scratch, datacenter: str) -> None:
+    where = {"vcenter": world.vcenter.instance_uuid, "datacenter": datacenter}
+    counts = world.sign_in("viewer-dc").expect(200, "GET", "/v2/clusters/counts", params=where)
+    told = card(client, scratch, world, "Datacenter", datacenter)
+    assert sum(int(line.split()[0]) for line in told) == counts["total"] > 0
+    assert card(client, scratch, world, "Datacenter", "datacenter-999") == ["No Kubernetes cluster that you may see."]
+
+
+def test_clusters_are_found_by_datacenter_as_far_as_one_may_see_them(world: World, datacenter: str) -> None:
+    uuid = world.vcenter.instance_uuid
+    lies_there = {item["moref"] for item in world.admin.items(f"/v2/vcenters/{uuid}/vsphere-clusters") if item["datacenter"] == "DC0"}
+    wanted = {cluster["id"] for cluster in world.admin.items("/v2/clusters") for placed in cluster["placement"]["vsphere_clusters"]
+              if placed["vcenter_id"] == uuid and placed["moref"] in lies_there}
+    for reference in (datacenter, "DC0"):
+        assert {cluster["id"] for cluster in world.admin.items("/v2/clusters", vcenter=uuid, datacenter=reference)} == wanted != set()
+    for api in (world.admin, world.sign_in("no-rights")):
+        api.refused(404, "not_found", "GET", "/v2/clusters", params={"vcenter": uuid, "datacenter": "DC-none"})
+    world.sign_in("no-rights").refused(404, "not_found", "GET", "/v2/clusters", params={"vcenter": uuid, "datacenter": datacenter})
+    for wrong in ({"datacenter": datacenter}, {"vcenter": uuid, "datacenter": ""},
+                  {"vcenter": uuid, "datacenter": datacenter, "vsphere_cluster": "domain-c7"}):
+        world.admin.refused(400, "invalid_request", "GET", "/v2/clusters", params=wrong)
 
 
 def test_nodes_are_found_by_machine_and_host_as_far_as_one_may_see_them(world: World, machines: Json) -> None:
@@ -364,27 +398,32 @@ def shown(world: World, kind: str, moref: str, vcenter: str | None = None) -> li
     return [(item["id"], item["visible"]) for item in answer["dynamicItems"]]
 
 
-def test_what_carries_nothing_shows_nothing(world: World, machines: Json) -> None:
+def test_what_carries_nothing_shows_nothing(world: World, machines: Json, datacenter: str) -> None:
     assert shown(world, "ClusterComputeResource", "domain-c7") == [("kaas.cluster", True)]
     assert shown(world, "ClusterComputeResource", "domain-c999") == [("kaas.cluster", False)]
     assert shown(world, "ClusterComputeResource", "domain-c7", "0" * 8 + "-0000-0000-0000-" + "0" * 12) == [("kaas.cluster", False)]
     assert shown(world, "VirtualMachine", machines["cp-0"]["vm"]["moref"]) == [("kaas.vm", True)]
     assert shown(world, "VirtualMachine", "vm-999") == [("kaas.vm", False)]
     assert shown(world, "HostSystem", machines["w-0"]["host"]["moref"]) == [("kaas.host", True)]
+    assert shown(world, "Datacenter", datacenter) == [("kaas.datacenter", True)]
+    assert shown(world, "Datacenter", "datacenter-999") == [("kaas.datacenter", False)]
     assert shown(world, "Datastore", "datastore-1") == []
     for ids in ([], [7], ["x"], ["urn:vmomi:VirtualMachine:vm-1"], ["urn:vmomi:" + "x" * 90 + ":a:b"], "x"):
         assert world.kaasd.api().call("POST", "/plugin/items", json={"objectIds": ids}).status_code in (200, 400, 422)
 
 
+STRANGER = "deadbeef-0000-4000-8000-000000000001"
+
+
 @pytest.mark.parametrize("is_linked", [False, True])
 def test_one_page_is_signed_in_to_the_vcenters_of_a_linked_group(scratch: Scratch, is_linked: bool) -> None:
-    """In the global view. Where the second one does not take the session, what lies there is left out."""
+    """In the global view. One that does not take the session, or does not know KaaS, is named, since what lies there is left out."""
     with Many(2) as many:
         first, second = many.vcenters
         host = make_server_cert(scratch.path / "front")
         with PrefixProxy(many.kaasd.url, many.kaasd.tls.ca_file, host, EXTENSION_KEY, version_at(first)) as client:
             client.frame = urljoin(client.prefix + PATH, "vsphere.html")
-            client.state["vcenters"] = [first.instance_uuid, second.instance_uuid]
+            client.state["vcenters"] = [first.instance_uuid, second.instance_uuid, STRANGER]
 
             def session() -> str:
                 token = first.control.plugin_token("viewer-east@vsphere.local")
@@ -393,6 +432,10 @@ def test_one_page_is_signed_in_to_the_vcenters_of_a_linked_group(scratch: Scratc
             client.session = session
             with opened(client, scratch) as page:
                 assert rows(page) == (["vc0-east", "vc1-east"] if is_linked else ["vc0-east"])
+                told = page.frame_locator("iframe").locator(".closed kaas-notice")
+                closed = [STRANGER] if is_linked else [second.instance_uuid, STRANGER]
+                assert ", ".join(closed) in told.inner_text()
+                picture(page, f"linked-{is_linked}")
 
 
 def test_who_is_not_signed_in_at_the_client_has_the_form(client: PrefixProxy, scratch: Scratch) -> None:

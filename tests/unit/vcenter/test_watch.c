@@ -263,7 +263,9 @@ static void clusters_come_with_their_datacenters(void **state) {
     assert_int_equal(found.count, 3);
     assert_string_equal(found.clusters[0].moref, "domain-c7");
     assert_string_equal(found.clusters[1].datacenter, "DC0");
+    assert_string_equal(found.clusters[1].datacenter_moref, "datacenter-2");
     assert_null(found.clusters[2].datacenter);
+    assert_null(found.clusters[2].datacenter_moref);
     watch_inventory_done(&found);
 }
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
 import type {
-  AuditEntry, CardSubject, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, PasswordChange, PlacedNode,
+  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, NodePlace, PasswordChange, PlacedNode,
   Problem, StaleReason, Token, Vcenter, Whoami,
 } from './types.js';
 
@@ -222,8 +222,8 @@ export class ApiClient {
   }
 
   /** The nodes on a virtual machine or a host. */
-  async listNodesOn(subject: CardSubject, signal?: AbortSignal): Promise<PlacedNode[]> {
-    return (await this.list<PlacedNode>({ method: 'GET', path: 'nodes', query: { limit: 500, ...subject }, signal })).body?.items ?? [];
+  async listNodesOn(place: NodePlace, signal?: AbortSignal): Promise<PlacedNode[]> {
+    return (await this.list<PlacedNode>({ method: 'GET', path: 'nodes', query: { limit: 500, ...place }, signal })).body?.items ?? [];
   }
 
   /** What the virtual machines of the nodes have and use now: as fast as vCenter tells. */

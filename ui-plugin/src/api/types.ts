@@ -225,13 +225,16 @@ export interface ClusterScope {
   vsphere_cluster: string;
 }
 
-/** A virtual machine or a host of a vCenter, by managed object id. */
-export type CardSubject = { vcenter: string } & ({ vm: string } | { host: string });
+/** What a card is about, by managed object id in a vCenter. */
+export type CardSubject = NodePlace | { vcenter: string; datacenter: string };
+export type NodePlace = { vcenter: string } & ({ vm: string } | { host: string });
 
 /** A node and the cluster that it is of. */
 export type PlacedNode = Node & { cluster: { id: string; name: string } };
 
 export interface ClusterFilter extends Partial<ClusterScope> {
+  /** Managed object id, in `vcenter`. */
+  datacenter?: string;
   q?: string;
   hx_cluster_id?: string;
   /** States, separated by commas. */

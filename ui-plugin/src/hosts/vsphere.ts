@@ -41,8 +41,8 @@ function askSession({ app }: Sdk): Promise<string | null> {
   return new Promise((done) => app.getSessionInfo((info) => done(info?.sessionToken ?? null)));
 }
 
-/** At the vCenter of what is looked at, else at the first that takes the session; then at the others. What lies on one that does not take it is left out. */
-async function signIn(sdk: Sdk, at: string | null, api: ApiClient): Promise<Token | null> {
+/** At the vCenter of what is looked at, else at the first that takes the session; then at the others. Tells `app` of those that do not. */
+async function signIn(sdk: Sdk, at: string | null, api: ApiClient, app: App): Promise<Token | null> {
   const session = await askSession(sdk);
   const vcenters = await askVcenters(sdk);
   if (session === null) return null;
@@ -50,7 +50,7 @@ async function signIn(sdk: Sdk, at: string | null, api: ApiClient): Promise<Toke
   for (const [n, vcenter] of wanted.entries()) {
     try {
       const token = await api.loginPlugin(vcenter, session);
-      await addVcenters(api, token, wanted.slice(n + 1), session);
+      app.closedVcenters = [...wanted.slice(0, n), ...(await addVcenters(api, token, wanted.slice(n + 1), session))];
       return token;
     } catch (error) {
       if (!(error instanceof ApiError) || n + 1 === wanted.length || at !== null) throw error;
@@ -59,20 +59,25 @@ async function signIn(sdk: Sdk, at: string | null, api: ApiClient): Promise<Toke
   return null;
 }
 
-async function addVcenters(api: ApiClient, token: Token, vcenters: readonly string[], session: string): Promise<void> {
+/** The answer is those where KaaS is not registered, or which do not take the session: the service does not say which. */
+async function addVcenters(api: ApiClient, token: Token, vcenters: readonly string[], session: string): Promise<string[]> {
+  const closed: string[] = [];
   for (const vcenter of vcenters) {
     try {
       await api.addVcenter(token.access_token, vcenter, session);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
+      closed.push(vcenter);
     }
   }
+  return closed;
 }
 
 /** What its card in the summary is about. */
 function cardOf(context: Urn | null): CardSubject | null {
   if (context?.type === 'VirtualMachine') return { vcenter: context.vcenter, vm: context.moref };
-  return context?.type === 'HostSystem' ? { vcenter: context.vcenter, host: context.moref } : null;
+  if (context?.type === 'HostSystem') return { vcenter: context.vcenter, host: context.moref };
+  return context?.type === 'Datacenter' ? { vcenter: context.vcenter, datacenter: context.moref } : null;
 }
 
 /** In this client, at the machine's own vCenter. */
@@ -97,7 +102,7 @@ function show(sdk: Sdk, app: App): void {
     scope: context?.type === 'ClusterComputeResource' ? { vcenter: context.vcenter, vsphere_cluster: context.moref } : null,
     keepsCookie: false,
     card: cardOf(context),
-    signIn: (api) => signIn(sdk, context?.vcenter ?? null, api),
+    signIn: (api) => signIn(sdk, context?.vcenter ?? null, api, app),
     openVm: (clientUrl) => openVm(sdk, clientUrl),
     tell: () => undefined,
   });

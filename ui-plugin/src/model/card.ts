@@ -1,34 +1,47 @@
-// What a card says of the virtual machine or host that it is about. Pure.
+// What a card says of the virtual machine, host or datacenter that it is about. Pure.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { Node, NodeState, PlacedNode } from '../api/types.js';
+import type { ClusterCounts, Node, NodeState, PlacedNode } from '../api/types.js';
+import { strings } from '../strings/index.js';
+import { STATES, describeState, shortNumber, type Tone } from './format.js';
 
 export interface CardLine {
-  cluster: string;
-  role: Node['role'];
-  state: NodeState;
-  /** Of a single node: the which of its role in the cluster; else how many are here. */
-  number: number;
-  /** How many of this role the cluster has; null: not of a single node. */
-  of: number | null;
+  tone: Tone;
+  /** The state in a word. */
+  state: string;
+  text: string;
+}
+
+const TONE: Record<NodeState, Tone> = { ready: 'good', not_ready: 'bad', unknown: 'neutral' };
+const WORST: Record<NodeState, number> = { ready: 0, unknown: 1, not_ready: 2 };
+
+function line(state: NodeState, text: string): CardLine {
+  return { tone: TONE[state], state: strings.detail.nodeState[state], text };
 }
 
 /** Of a virtual machine: which node it is. `all` are the nodes of its cluster that the viewer may see. */
-export function describeMachine(node: PlacedNode, all: readonly Node[]): CardLine {
-  const names = all.filter(({ role }) => role === node.role).map(({ name }) => name).sort();
-  return { cluster: node.cluster.name, role: node.role, state: node.state, number: names.indexOf(node.name) + 1, of: names.length };
+export function describeMachine({ cluster, name, role, state }: PlacedNode, all: readonly Node[]): CardLine {
+  const names = all.filter((node) => node.role === role).map((node) => node.name).sort();
+  return line(state, strings.card.machine(role, names.indexOf(name) + 1, names.length, cluster.name));
 }
-
-const WORST: Record<NodeState, number> = { ready: 0, unknown: 1, not_ready: 2 };
 
 /** Of a host: how many nodes of each cluster and role, in the state of the worst of them. */
 export function describeHost(nodes: readonly PlacedNode[]): CardLine[] {
-  const lines = new Map<string, CardLine>();
-  for (const { cluster, role, state } of nodes) {
-    const key = `${cluster.id} ${role}`;
-    const line = lines.get(key) ?? { cluster: cluster.name, role, state, number: 0, of: null };
-    line.number += 1;
-    if (WORST[state] > WORST[line.state]) line.state = state;
-    lines.set(key, line);
+  const groups = new Map<string, { first: PlacedNode; state: NodeState; count: number }>();
+  for (const node of nodes) {
+    const key = `${node.cluster.id} ${node.role}`;
+    const group = groups.get(key) ?? { first: node, state: node.state, count: 0 };
+    group.count += 1;
+    if (WORST[node.state] > WORST[group.state]) group.state = node.state;
+    groups.set(key, group);
   }
-  return [...lines.values()].sort((a, b) => a.cluster.localeCompare(b.cluster) || a.role.localeCompare(b.role));
+  const sorted = [...groups.values()].sort(({ first: a }, { first: b }) => a.cluster.name.localeCompare(b.cluster.name) || a.role.localeCompare(b.role));
+  return sorted.map(({ first, state, count }) => line(state, strings.card.host(first.cluster.name, first.role, count)));
+}
+
+/** Of a datacenter: how many clusters run there, and in which states. */
+export function describeDatacenter({ states }: ClusterCounts): CardLine[] {
+  return STATES.filter((state) => states[state] > 0).map((state) => {
+    const { word, tone } = describeState(state);
+    return { tone, state: word, text: strings.card.datacenter(shortNumber(states[state]), states[state], word) };
+  });
 }

@@ -385,14 +385,19 @@ export const catalogue: Catalogue = {
     deleting: 'Wird gelöscht',
   },
 
+  closed: {
+    title: 'Nicht alle verknüpften vCenter sind enthalten',
+    text: (ids) => `Was auf ${ids.length === 1 ? 'dem vCenter' : 'den vCentern'} ${ids.join(', ')} (Instanz-UUID) läuft, wird nicht angezeigt: Harmony KaaS ist dort nicht registriert, oder Ihre Sitzung wird dort nicht angenommen. Ein Administrator dieses Dienstes vergleicht mit: kaasctl vcenter list`,
+  },
+
   card: {
     label: 'Kubernetes-Knoten',
     none: 'Kein Knoten eines Kubernetes-Clusters, den Sie sehen dürfen.',
+    noCluster: 'Kein Kubernetes-Cluster, den Sie sehen dürfen.',
     signedOut: 'Öffnen Sie die Kubernetes-Cluster unter „Überwachen“, um sich anzumelden.',
-    line: (role, n, of, cluster) => {
-      if (of !== null) return `${role === 'worker' ? 'Worker' : 'Control Plane'} ${n} von ${of} von ${cluster}`;
-      return `${cluster}: ${n} ${role === 'worker' ? 'Worker' : 'der Control Plane'}`;
-    },
+    machine: (role, n, of, cluster) => `${role === 'worker' ? 'Worker' : 'Control Plane'} ${n} von ${of} von ${cluster}`,
+    host: (cluster, role, n) => `${cluster}: ${n} ${role === 'worker' ? 'Worker' : 'der Control Plane'}`,
+    datacenter: (count, _n, state) => `${count} Kubernetes-Cluster: ${state}`,
   },
 
   empty: {

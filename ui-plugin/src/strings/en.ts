@@ -391,14 +391,19 @@ export const catalogue = {
     deleting: 'Deleting',
   } satisfies Record<ClusterState, string>,
 
+  closed: {
+    title: 'Not all linked vCenters are included',
+    text: (ids: readonly string[]): string => `What runs on ${ids.length === 1 ? 'vCenter' : 'the vCenters'} ${ids.join(', ')} (instance UUID) is not shown: Harmony KaaS is not registered there, or your session is not accepted. An administrator of this service compares with: kaasctl vcenter list`,
+  },
+
   card: {
     label: 'Kubernetes',
     none: 'No node of a Kubernetes cluster that you may see.',
+    noCluster: 'No Kubernetes cluster that you may see.',
     signedOut: 'Open the Kubernetes clusters in the Monitor tab to sign in.',
-    line: (role: Node['role'], n: number, of: number | null, cluster: string) => {
-      if (of !== null) return `${role === 'worker' ? 'Worker' : 'Control plane'} ${n} of ${of} of ${cluster}`;
-      return `${cluster}: ${role === 'worker' ? plural(n, 'worker', 'workers') : `${number(n)} of the control plane`}`;
-    },
+    machine: (role: Node['role'], n: number, of: number, cluster: string): string => `${role === 'worker' ? 'Worker' : 'Control plane'} ${n} of ${of} of ${cluster}`,
+    host: (cluster: string, role: Node['role'], n: number): string => `${cluster}: ${role === 'worker' ? plural(n, 'worker', 'workers') : `${number(n)} of the control plane`}`,
+    datacenter: (count: string, n: number, state: string): string => `${count} Kubernetes ${n === 1 ? 'cluster' : 'clusters'}: ${state}`,
   },
 
   empty: {

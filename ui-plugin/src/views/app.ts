@@ -31,6 +31,7 @@ export class App extends LitElement {
   static override styles = css`
     .slow { position: fixed; z-index: 20; left: 16px; right: 16px; bottom: 16px; display: grid; justify-content: center; pointer-events: none; }
     .trying { display: grid; place-items: center; min-height: 50vh; color: var(--text-soft); }
+    .closed { padding: var(--space-4) var(--space-5) 0; }
     .slow kaas-notice { box-shadow: var(--shadow); }
   `;
 
@@ -41,6 +42,8 @@ export class App extends LitElement {
   @property({ type: Boolean }) hasAccount = false;
   @property({ attribute: false }) scope: ClusterScope | null = null;
   @property({ attribute: false }) card: CardSubject | null = null;
+  /** Instance UUIDs of linked vCenters of whose clusters nothing is known here. */
+  @property({ attribute: false }) closedVcenters: readonly string[] = [];
   @property({ attribute: false }) openVm: ((clientUrl: string) => void) | null = null;
 
   /** By one's own wish. */
@@ -100,7 +103,7 @@ export class App extends LitElement {
     if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;
-    return html`${this.scope ? nothing : this.renderHeader(session, api, session.state)}
+    return html`${this.scope ? nothing : this.renderHeader(session, api, session.state)}${this.scope ? nothing : this.renderClosed()}
       ${form ? this.renderForm(session, session.state) : this.renderPlace(api, who?.role ?? null)}`;
   }
 
@@ -109,6 +112,11 @@ export class App extends LitElement {
     const form = mustChange || this.changing;
     return html`<kaas-header .who=${who} .hasAccount=${this.hasAccount} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
         .canOpenWindow=${this.isFramed && !this.hasAccount && !form} @kaas-open-window=${() => this.openWindow(api)} @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>`;
+  }
+
+  private renderClosed() {
+    if (this.closedVcenters.length === 0) return nothing;
+    return html`<div class="closed"><kaas-notice tone="warning" heading=${strings.closed.title}>${strings.closed.text(this.closedVcenters)}</kaas-notice></div>`;
   }
 
   private renderPlace(api: ApiClient, role: Role | null) {

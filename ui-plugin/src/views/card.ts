@@ -1,11 +1,11 @@
-// The card in the summary of a virtual machine or a host in the vSphere Client: what of Kubernetes runs there.
+// The card in the summary of a virtual machine, a host or a datacenter in the vSphere Client: what of Kubernetes runs there.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
 import type { CardSubject } from '../api/types.js';
-import { describeHost, describeMachine, type CardLine } from '../model/card.js';
+import { describeDatacenter, describeHost, describeMachine, type CardLine } from '../model/card.js';
 import { describeFailure } from '../model/failure-text.js';
 import { toneIcon } from '../parts/icons.js';
 import '../parts/notice.js';
@@ -13,14 +13,13 @@ import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { toneStyles } from '../styles/tone.js';
 
-const TONE = { ready: 'good', not_ready: 'bad', unknown: 'neutral' } as const;
-
 @customElement('kaas-card')
 export class Card extends LitElement {
   static override styles = [shared, toneStyles, css`
     :host { display: block; padding: var(--space-3); }
     ul { margin: 0; padding: 0; list-style: none; display: grid; gap: var(--space-2); }
-    li { display: flex; align-items: baseline; gap: var(--space-2); }
+    li { display: flex; align-items: start; gap: var(--space-2); }
+    li > span { margin-top: 2px; }
     bdi { overflow-wrap: anywhere; }
   `];
 
@@ -55,10 +54,18 @@ export class Card extends LitElement {
   }
 
   private renderLines(lines: CardLine[]) {
-    if (lines.length === 0) return html`<p class="soft">${strings.card.none}</p>`;
-    return html`<ul>${lines.map(({ cluster, role, state, number, of }) => html`<li>
-      <span class=${TONE[state]} title=${strings.detail.nodeState[state]}>${toneIcon[TONE[state]]}<span class="sr-only">${strings.detail.nodeState[state]}</span></span>
-      <bdi>${strings.card.line(role, number, of, cluster)}</bdi></li>`)}</ul>`;
+    if (lines.length === 0) return html`<p class="soft">${'datacenter' in this.subject ? strings.card.noCluster : strings.card.none}</p>`;
+    return html`<ul>${lines.map(({ tone, state, text }) => html`<li>
+      <span class=${tone} title=${state}>${toneIcon[tone]}<span class="sr-only">${state}</span></span>
+      <bdi>${text}</bdi></li>`)}</ul>`;
+  }
+
+  private async ask(signal: AbortSignal): Promise<CardLine[]> {
+    const { api, subject } = this;
+    if ('datacenter' in subject) return describeDatacenter(await api.countClusters(subject, signal));
+    const nodes = await api.listNodesOn(subject, signal);
+    const [node] = nodes;
+    return 'vm' in subject && node ? [describeMachine(node, (await api.listNodes(node.cluster.id, signal)).nodes)] : describeHost(nodes);
   }
 
   private async load() {
@@ -66,14 +73,13 @@ export class Card extends LitElement {
     const running = new AbortController();
     this.running = running;
     try {
-      const nodes = await this.api.listNodesOn(this.subject, running.signal);
-      const [node] = nodes;
-      this.lines = 'vm' in this.subject && node ? [describeMachine(node, (await this.api.listNodes(node.cluster.id, running.signal)).nodes)] : describeHost(nodes);
+      this.lines = await this.ask(running.signal);
       this.failure = null;
     } catch (error) {
       if (isAborted(error) || isSessionOver(error)) return;
       if (!(error instanceof ApiError)) throw error;
-      this.failure = error;
+      if (error.code === 'not_found') this.lines = [];
+      this.failure = error.code === 'not_found' ? null : error;
     }
   }
 }
