@@ -272,7 +272,8 @@ def test_an_hx_cluster_that_is_not_one(mock: MockKaasd, make_page: MakePage, nam
 def test_the_time_of_the_data_goes_on(mock: MockKaasd, make_page: MakePage) -> None:
     watched = make_page()
     page = watched.page
-    page.clock.install()
+    page.clock.install(time=NOW)
+    page.clock.pause_at(NOW)
     watched.sign_in(mock.url, "admin", "secret")
     expect(page.get_by_text(re.compile(r"^As of .*, now$"))).to_be_visible()
     mock.world.gate.clear()
