@@ -304,6 +304,7 @@ void hx_cluster_list_done(struct hx_cluster_list *list) {
 static void copy_vsphere(const struct vsphere_cluster *from, struct vsphere_cluster *out) {
     *out = *from;
     out->datacenter = str_dup(from->datacenter);
+    out->datacenter_moref = str_dup(from->datacenter_moref);
     out->name = str_dup(from->name);
 }
 
