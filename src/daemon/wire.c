@@ -18,6 +18,7 @@
 #include "limits.h"
 #include "log.h"
 #include "notify.h"
+#include "replica_store.h"
 #include "secret.h"
 #include "setup_check.h"
 #include "setup_files.h"
@@ -528,8 +529,10 @@ void wire_down(struct wire *w) {
     stop_servers(w);
     scheduler_free(w->scheduler);
     stop_pools(w);
-    if (atomic_load(&w->is_ready) && !store_check_answers(w->store, NULL))
+    if (atomic_load(&w->is_ready) && !store_check_answers(w->store, NULL)) {
+        (void)replica_store_leave(w->store, NULL);
         hyperflex_sign_out(w->parts.hyperflex);
+    }
     end_audit(w);
     for (size_t i = 0; i < WIRE_SERVERS; i++)
         httpd_free(w->servers[i]);

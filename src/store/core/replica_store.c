@@ -85,6 +85,15 @@ int replica_store_heartbeat(struct store *store, struct err *err) {
     return store_tx(store, beat_own, store, err);
 }
 
+static int replica_leave(struct store_tx *tx, void *arg, struct err *err) {
+    return db_run(store_tx_conn(tx), "UPDATE replicas SET heartbeat_at_ms = 0 WHERE id = ?",
+                  DB_ARGS(db_number((int64_t)store_get_replica(arg))), NULL, err);
+}
+
+int replica_store_leave(struct store *store, struct err *err) {
+    return store_tx(store, replica_leave, store, err);
+}
+
 /* -- the installation's UUID --------------------------------------------------------------------------------------- */
 
 static int installation_load(struct store_tx *tx, void *arg, struct err *err) {

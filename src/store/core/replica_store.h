@@ -13,8 +13,8 @@
 struct replica {
     unsigned id; /* 0 is the command line tools */
     char *name;
-    int64_t heartbeat_at_ms;  /* database time; 0: never */
-    int64_t heartbeat_age_ms; /* by the database's clock; -1: never */
+    int64_t heartbeat_at_ms;  /* database time; 0: none, or it was stopped */
+    int64_t heartbeat_age_ms; /* by the database's clock; -1: none, or it was stopped */
 };
 struct replica_list {
     struct replica *items; /* by id */
@@ -29,6 +29,9 @@ int replica_store_register(struct store *store, const char *name, unsigned *repl
 
 /* Notes that this replica (store_get_replica) lives. */
 int replica_store_heartbeat(struct store *store, struct err *err);
+
+/* Notes that it stops, so that the others know at once: its heartbeat is 0 until it is registered again. */
+int replica_store_leave(struct store *store, struct err *err);
 
 /* Reads all. *out (uninitialised) is given back by replica_list_done. */
 int replica_store_list(struct store *store, struct replica_list *out, struct err *err);
