@@ -304,6 +304,7 @@ const char *visit_reason(int rc) {
     case ERR_UNAVAILABLE: return "login_waits"; /* check_login_time */
     case ERR_CONFIG: return "secret_unreadable";
     case ERR_CONFLICT: return "uuid_taken"; /* hx_claim_check */
+    case ERR_EXISTS: return "another_hx";   /* hx_identity_store_save */
     default: return "protocol";
     }
 }
@@ -426,7 +427,12 @@ static int visit_identify(struct visit *v, const struct hx_facts *facts, struct 
                                       .principal_name = v->actor ? NULL : store_replica_name(v->h->options.store),
                                       .reason = facts->name};
     struct audit_record line = audit_record_make(v->actor, &event);
-    const struct hx_identity told = {v->status->hx_id, facts->uuid, facts->name, &line};
+    const struct hx_identity told = {.hx_id = v->status->hx_id,
+                                     .uuid = facts->uuid,
+                                     .name = facts->name,
+                                     .datacenter = facts->datacenter,
+                                     .vsphere_cluster = facts->vsphere_cluster,
+                                     .audit = &line};
     struct hx_identity_outcome outcome = {.is_older_read = false};
     int rc = hx_identity_store_save(v->h->options.store, &told, &outcome, err);
     if (rc || !outcome.older_id[0])

@@ -131,6 +131,32 @@ static int identity_judge(struct db_conn *conn, struct identity *i, struct err *
                           err);
 }
 
+/* Is it one that has a record of its own, and is connected to in place of this one? Names may have been changed in vCenter since HX took them over, so only what is
+ * elsewhere by them counts, and only of a uuid that was not told before. */
+static int identity_check_place(struct db_conn *conn, const struct identity *i, struct err *err) {
+    const struct hx_identity *told = i->told;
+    const struct hx_cluster *newer = i->newer.items;
+    struct db_records there = {0};
+    if (!told->datacenter || !told->vsphere_cluster || str_eq(newer->hx_uuid, told->uuid))
+        return 0;
+    int rc = db_table_query(
+        conn, &hx_cluster_table,
+        " WHERE is_gone = 0 AND EXISTS (SELECT 1 FROM vsphere_clusters v WHERE v.vcenter_id = hx_clusters.vcenter_id"
+        " AND v.moref = hx_clusters.moref AND v.is_gone = 0 AND v.datacenter = ? AND v.name = ?)"
+        " ORDER BY id = ? DESC, vcenter_id = ? DESC LIMIT 1",
+        DB_ARGS(db_text(told->datacenter), db_text(told->vsphere_cluster), db_text(told->hx_id),
+                db_text(newer->vsphere_cluster.vcenter_id)),
+        &there, err);
+    const struct hx_cluster *other = there.items;
+    if (!rc && there.count && !str_eq(other->id, told->hx_id)) {
+        rc = err_set(err, ERR_EXISTS, "it says that it is on %s/%s, where the HX cluster \"%s\" (%s) is", told->datacenter,
+                     told->vsphere_cluster, other->name, other->id);
+        (void)err_remedy(err, "give this one its own address (kaasctl hx connect), and that one this address");
+    }
+    db_records_done(&hx_cluster_table, &there);
+    return rc;
+}
+
 /* One at a time, and not beside what vCenters tell: both look at all HX clusters. */
 static int identity_decide(struct store_tx *tx, void *arg, struct err *err) {
     struct identity *i = arg;
@@ -141,7 +167,8 @@ static int identity_decide(struct store_tx *tx, void *arg, struct err *err) {
         rc = identity_read(store_tx_conn(tx), i, err);
     if (rc)
         return rc;
-    if (i->older.count)
+    rc = identity_check_place(store_tx_conn(tx), i, err);
+    if (!rc && i->older.count)
         rc = identity_judge(store_tx_conn(tx), i, err);
     if (!rc && i->older_id && !str_eq(i->outcome.older_id, i->older_id))
         rc = err_set(err, ERR_PRECONDITION, "the HX clusters have changed meanwhile");

@@ -13,7 +13,8 @@
 struct hx_identity {
     const char *hx_id; /* the HX cluster whose connection was read */
     const char *uuid, *name;
-    const struct audit_record *audit; /* line for a change; NULL: none */
+    const char *datacenter, *vsphere_cluster; /* names of where it is in its vCenter; NULL: it does not tell */
+    const struct audit_record *audit;         /* line for a change; NULL: none */
 };
 
 struct hx_identity_outcome {
@@ -22,7 +23,8 @@ struct hx_identity_outcome {
 };
 
 /* Writes uuid and name to the HX cluster, if they are others than before, and notes CHANGE_HX_CLUSTER; nothing is written where it is an older one.
- * ERR_CONFLICT: the uuid is that of another one (hx_claim_check). ERR_NOT_FOUND: it is gone. */
+ * ERR_CONFLICT: the uuid is that of another one (hx_claim_check). ERR_EXISTS: it is where another one is, by the names that it
+ * tells with a uuid that is new here. ERR_NOT_FOUND: it is gone. */
 int hx_identity_store_save(struct store *store, const struct hx_identity *told, struct hx_identity_outcome *out, struct err *err);
 
 /* Makes the two one, if hx_identity_store_save says so still: the older one gets place and name of the newer one, with what others have granted, configured and said of

@@ -363,8 +363,10 @@ def test_a_move_with_another_address_takes_the_connection_along(own: Site) -> No
 
 def test_it_outlives_its_vcenter_while_it_is_connected(own: Site) -> None:
     west, east, far, new = own.id(WEST), own.id(EAST), own.id(FAR), str(own.row(MOVED, ELSEWHERE)["id"])
-    hx = own.start("West", place="DC0/HX-Moved")
+    hx = own.start("West", place="DC0/HX-West")
     own.connect(west, hx)
+    hx.move("DC0", "HX-Moved")
+    own.read(west)
     own.connect(far, own.start("Far", OTHER_UUID, "DC1/HX-East"))
     grant(own, ANNA, west, "viewer")
     for item in list(own.admin.items("/v2/clusters")):
@@ -382,9 +384,9 @@ def test_it_outlives_its_vcenter_while_it_is_connected(own: Site) -> None:
     until(lambda: far not in all_ids(own), "the one that is nowhere any more to go")
 
 
-def refused(site: Site, hx_id: str) -> dict[str, Any]:
+def refused(site: Site, hx_id: str, reason: str = "uuid_taken") -> dict[str, Any]:
     status = site.read(hx_id)
-    assert (status["state"], status["reason"]) == ("failing", "uuid_taken"), status
+    assert (status["state"], status["reason"]) == ("failing", reason), status
     row = site.show(hx_id)
     assert (row["id"], row["name_source"]) == (hx_id, "vcenter")
     return status
@@ -409,9 +411,26 @@ def test_a_uuid_of_another_that_is_there_is_refused(own: Site) -> None:
     refused(own, west)
 
 
+def test_one_at_the_address_of_another_is_not_taken_for_it(own: Site) -> None:
+    """By where it says that it is: the uuid of the other one is not known yet."""
+    east, west = own.id(EAST), own.id(WEST)
+    hx = own.start("West", place="DC0/HX-West")
+    own.connect(east, hx)
+    status = refused(own, east, "another_hx")
+    assert west in status["detail"] and "address" in status["remedy"]
+    assert own.show(east)["hx_uuid"] is None
+    hx.move("DC0", "HX-of-old-times")  # it may have had that name when it was registered
+    assert own.read(east)["state"] == "ok"
+    hx.move("DC0", "HX-West")  # what is known by its uuid is not asked again
+    assert own.read(east)["state"] == "ok"
+
+
 def test_who_had_another_uuid_takes_none_over(own: Site) -> None:
     east, new = own.id(EAST), str(own.row(MOVED, ELSEWHERE)["id"])
-    own.connect(east, own.start("East", place="DC0/HX-Moved"))
+    moved = own.start("East")
+    own.connect(east, moved)
+    moved.move("DC0", "HX-Moved")
+    own.read(east)
     hx = own.start("Moved", OTHER_UUID, "DC0/HX-Moved")
     own.connect(new, hx)
     lose(own, EAST)
