@@ -41,36 +41,37 @@ function askSession({ app }: Sdk): Promise<string | null> {
   return new Promise((done) => app.getSessionInfo((info) => done(info?.sessionToken ?? null)));
 }
 
-/** At the vCenter of what is looked at, else at the first that takes the session; then at the others. Tells `app` of those that do not. */
+/** At the vCenter of what is looked at; in the global view at the first that takes the session, and then at the others, for which nobody waits. */
 async function signIn(sdk: Sdk, at: string | null, api: ApiClient, app: App): Promise<Token | null> {
   const session = await askSession(sdk);
-  const vcenters = await askVcenters(sdk);
   if (session === null) return null;
-  const wanted = at === null ? vcenters : [at, ...vcenters.filter((vcenter) => vcenter !== at)];
-  for (const [n, vcenter] of wanted.entries()) {
+  if (at !== null) return api.loginPlugin(at, session);
+  const vcenters = await askVcenters(sdk);
+  for (const [n, vcenter] of vcenters.entries()) {
     try {
       const token = await api.loginPlugin(vcenter, session);
-      app.closedVcenters = [...wanted.slice(0, n), ...(await addVcenters(api, token, wanted.slice(n + 1), session))];
+      void addVcenters(api, token, vcenters.filter((other) => other !== vcenter), session, app);
       return token;
     } catch (error) {
-      if (!(error instanceof ApiError) || n + 1 === wanted.length || at !== null) throw error;
+      if (!(error instanceof ApiError) || n + 1 === vcenters.length) throw error;
     }
   }
   return null;
 }
 
-/** The answer is those where KaaS is not registered, or which do not take the session: the service does not say which. */
-async function addVcenters(api: ApiClient, token: Token, vcenters: readonly string[], session: string): Promise<string[]> {
+/** Tells `app` of those where KaaS is not registered, or which do not take the session: the service does not say which. */
+async function addVcenters(api: ApiClient, token: Token, vcenters: readonly string[], session: string, app: App): Promise<void> {
   const closed: string[] = [];
-  for (const vcenter of vcenters) {
+  await Promise.all(vcenters.map(async (vcenter) => {
     try {
       await api.addVcenter(token.access_token, vcenter, session);
+      app.refresh();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       closed.push(vcenter);
     }
-  }
-  return closed;
+  }));
+  app.closedVcenters = closed.sort();
 }
 
 /** What its card in the summary is about. */
