@@ -5,12 +5,15 @@ import type { ClusterCounts, NodeState, PlacedNode } from '../src/api/types.js';
 import { describeDatacenter, describeHost, describeMachine } from '../src/model/card.js';
 
 const node = (cluster: string, role: PlacedNode['role'], name: string, state: NodeState = 'ready'): PlacedNode =>
-  ({ name, role, state, cluster: { id: cluster, name: cluster } }) as PlacedNode;
+  ({ id: name, name, role, state, cluster: { id: cluster, name: cluster } }) as PlacedNode;
 
 describe('a machine', () => {
   it('is one of its role', () => {
-    const all = [node('prod', 'control_plane', 'c'), node('prod', 'worker', 'w'), node('prod', 'control_plane', 'a'), node('prod', 'control_plane', 'b')];
-    expect(describeMachine(node('prod', 'control_plane', 'b', 'not_ready'), all)).toEqual({ tone: 'bad', state: 'Not ready', text: 'Control plane 2 of 3 of prod' });
+    const nodes = [node('prod', 'control_plane', 'cp-10'), node('prod', 'worker', 'w'), node('prod', 'control_plane', 'cp-1'), node('prod', 'control_plane', 'cp-2')];
+    const second = node('prod', 'control_plane', 'cp-2', 'not_ready');
+    expect(describeMachine(second, { nodes, hidden: 0 })).toEqual({ tone: 'bad', state: 'Not ready', text: 'Control plane 2 of 3 of prod' });
+    expect(describeMachine(second, { nodes, hidden: 1 }).text).toBe('Control plane of prod');
+    expect(describeMachine(second, { nodes: [], hidden: 0 }).text).toBe('Control plane of prod');
   });
 });
 

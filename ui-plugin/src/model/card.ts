@@ -18,10 +18,13 @@ function line(state: NodeState, text: string): CardLine {
   return { tone: TONE[state], state: strings.detail.nodeState[state], text };
 }
 
-/** Of a virtual machine: which node it is. `all` are the nodes of its cluster that the viewer may see. */
-export function describeMachine({ cluster, name, role, state }: PlacedNode, all: readonly Node[]): CardLine {
-  const names = all.filter((node) => node.role === role).map((node) => node.name).sort();
-  return line(state, strings.card.machine(role, names.indexOf(name) + 1, names.length, cluster.name));
+const inOrder = new Intl.Collator(undefined, { numeric: true }).compare;
+
+/** Of a virtual machine: which node it is, of those of its cluster. Counts nothing where the viewer may not see all of them. */
+export function describeMachine({ cluster, id, role, state }: PlacedNode, { nodes, hidden }: { nodes: readonly Node[]; hidden: number }): CardLine {
+  const sorted = nodes.filter((node) => node.role === role).sort((a, b) => inOrder(a.name, b.name));
+  const at = sorted.findIndex((node) => node.id === id);
+  return line(state, hidden > 0 || at < 0 ? strings.card.part(role, cluster.name) : strings.card.machine(role, at + 1, sorted.length, cluster.name));
 }
 
 /** Of a host: how many nodes of each cluster and role, in the state of the worst of them. */

@@ -395,6 +395,7 @@ export const catalogue: Catalogue = {
     none: 'Kein Knoten eines Kubernetes-Clusters, den Sie sehen dürfen.',
     noCluster: 'Kein Kubernetes-Cluster, den Sie sehen dürfen.',
     signedOut: 'Öffnen Sie die Kubernetes-Cluster unter „Überwachen“, um sich anzumelden.',
+    part: (role, cluster) => `${role === 'worker' ? 'Worker' : 'Control Plane'} von ${cluster}`,
     machine: (role, n, of, cluster) => `${role === 'worker' ? 'Worker' : 'Control Plane'} ${n} von ${of} von ${cluster}`,
     host: (cluster, role, n) => `${cluster}: ${n} ${role === 'worker' ? 'Worker' : 'der Control Plane'}`,
     datacenter: (count, _n, state) => `${count} Kubernetes-Cluster: ${state}`,

@@ -401,6 +401,7 @@ export const catalogue = {
     none: 'No node of a Kubernetes cluster that you may see.',
     noCluster: 'No Kubernetes cluster that you may see.',
     signedOut: 'Open the Kubernetes clusters in the Monitor tab to sign in.',
+    part: (role: Node['role'], cluster: string): string => `${role === 'worker' ? 'Worker' : 'Control plane'} of ${cluster}`,
     machine: (role: Node['role'], n: number, of: number, cluster: string): string => `${role === 'worker' ? 'Worker' : 'Control plane'} ${n} of ${of} of ${cluster}`,
     host: (cluster: string, role: Node['role'], n: number): string => `${cluster}: ${role === 'worker' ? plural(n, 'worker', 'workers') : `${number(n)} of the control plane`}`,
     datacenter: (count: string, n: number, state: string): string => `${count} Kubernetes ${n === 1 ? 'cluster' : 'clusters'}: ${state}`,

@@ -64,8 +64,8 @@ export class Card extends LitElement {
     const { api, subject } = this;
     if ('datacenter' in subject) return describeDatacenter(await api.countClusters(subject, signal));
     const nodes = await api.listNodesOn(subject, signal);
-    const [node] = nodes;
-    return 'vm' in subject && node ? [describeMachine(node, (await api.listNodes(node.cluster.id, signal)).nodes)] : describeHost(nodes);
+    if (!('vm' in subject)) return describeHost(nodes);
+    return Promise.all(nodes.map(async (node) => describeMachine(node, await api.listNodes(node.cluster.id, signal))));
   }
 
   private async load() {
