@@ -4,7 +4,7 @@
  * HX allows 5 logins in 15 minutes and 8 tokens a user, shared with the people who use HX Connect, and locks an account after 10 refused logins in a row (Administration
  * Guide 5.5, AAA Authentication REST API). So whoever tries an HX cluster holds its lease; its token is kept sealed in the database, used by the next holder, renewed
  * without a login before it ends, and given back when the connection is removed or the last replica stops. After a login there is none for
- * HYPERFLEX_LOGIN_GAP_MS, after HX_REFUSALS_MAX refused ones none until the connection is set anew or somebody asks for a test. */
+ * HYPERFLEX_LOGIN_GAP_MS, after HX_REFUSALS_MAX refused ones none until the connection is set anew. */
 #pragma once
 
 #include <stdbool.h>

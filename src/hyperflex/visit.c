@@ -177,6 +177,15 @@ static int check_login_time(const struct visit *v, struct err *err) {
     return err_remedy(err, "wait; a connection that is set anew is tried at once");
 }
 
+/* Ten refusals lock an account, and people may add theirs: not even who asks for a test gets one more. */
+static int check_refusals(const struct visit *v, struct err *err) {
+    if (v->status->refusals < HX_REFUSALS_MAX)
+        return 0;
+    (void)err_set(err, ERR_UNAUTHENTICATED, "HX has refused the user %s and the password %u times: they are not tried again",
+                  v->connection->user_name, v->status->refusals);
+    return err_remedy(err, PASSWORD_REMEDY);
+}
+
 /* What one HX cluster of a vCenter refused the others are spared: the account may be one of the vCenter's, which locks it for all. */
 static int check_inherited(const struct visit *v, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
@@ -204,7 +213,9 @@ static void note_inherited_refusal(const struct visit *v) {
 static int visit_login_alone(struct visit *v, struct err *err) {
     _cleanup_secret_ char *password = NULL;
     struct err why = {0};
-    int rc = check_login_time(v, err);
+    int rc = check_refusals(v, err);
+    if (!rc)
+        rc = check_login_time(v, err);
     if (!rc)
         rc = check_inherited(v, err);
     if (!rc)

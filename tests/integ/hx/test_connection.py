@@ -134,7 +134,9 @@ def test_three_refused_logins_and_no_more(place: Place) -> None:
         status = place.fails("refused", "refused" if tried == 3 else "failing")
         assert status["refusals"] == tried and place.hx.failures == tried
         assert "kaasctl hx connect" in status["remedy"]
-    place.fails("refused", "refused")  # within the five minutes: HX is not asked
+    for _ in range(2):  # within the five minutes, and after them
+        assert "3 times" in place.fails("refused", "refused")["detail"]
+        place.forget_waiting()
     assert place.hx.failures == 3
     checks = {f"{c['name']}": c for c in place.admin.get("/v2/health")["checks"]}
     assert any(name.startswith("hx_connection") for name in checks)
