@@ -83,11 +83,25 @@ static void check_policy(const struct net_policy *policy, const char *address, b
 }
 
 static void by_default_only_this_host_and_its_links_are_closed(void **state) {
-    static const char *const closed[] = {
-        "127.0.0.1", "127.255.0.9", "0.0.0.0", "169.254.169.254", "224.0.0.1",          "255.255.255.255", "::1",
-        "::",        "::127.0.0.1", "fe80::1", "febf::1",         "::ffff:169.254.1.2", "ff02::1",         "::ffff:127.0.0.1"};
+    static const char *const closed[] = {"127.0.0.1",
+                                         "64:ff9b::127.0.0.1",
+                                         "64:ff9b::169.254.169.254",
+                                         "fd00:ec2::254",
+                                         "127.255.0.9",
+                                         "0.0.0.0",
+                                         "169.254.169.254",
+                                         "224.0.0.1",
+                                         "255.255.255.255",
+                                         "::1",
+                                         "::",
+                                         "::127.0.0.1",
+                                         "fe80::1",
+                                         "febf::1",
+                                         "::ffff:169.254.1.2",
+                                         "ff02::1",
+                                         "::ffff:127.0.0.1"};
     static const char *const open[] = {"10.0.0.1",  "192.168.1.1", "172.16.0.1", "203.0.113.1",
-                                       "128.0.0.1", "2001:db8::1", "fd00::1"};
+                                       "128.0.0.1", "2001:db8::1", "fd00::1",    "64:ff9b::10.0.0.1"};
     struct net_policy policy;
     (void)state;
     assert_int_equal(net_policy_init(&policy, "hx.allowed_networks", NULL, NULL), 0);
