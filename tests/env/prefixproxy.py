@@ -38,7 +38,7 @@ class PrefixProxy:
     def __init__(self, target: str, ca_file: Path, cert: ServerCert, key: str, version: str, port: int = 0) -> None:
         self.target = target
         self.ca_file = ca_file
-        self.prefix = f"/plugins/{key}~{version}~1/{target.removeprefix('https://').replace(':', '-')}"
+        self.prefix = f"/plugins/{key}~{version}~1/{target.split('//')[1].replace(':', '-')}"
         self.frame = ""  # address of the view, once it is known
         # what the client tells its plug-in (htmlClientSdk.js); `without`: calls that it is too old for
         self.state: dict[str, Any] = {"objects": [], "vcenters": [], "theme": "light", "locale": "en-US", "without": [],
@@ -50,7 +50,7 @@ class PrefixProxy:
         context.load_cert_chain(cert.cert_file, cert.key_file)
         self.server = Server(("127.0.0.1", port), self._handler())
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
     def url(self) -> str:

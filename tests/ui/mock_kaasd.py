@@ -15,13 +15,14 @@ import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from http.cookies import Morsel, SimpleCookie
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from env.contract import Contract
+from env.prefixproxy import Server
 from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, NODES, RULES, USAGE
 
 Reply = tuple[int, dict[str, str], bytes]
@@ -59,27 +60,36 @@ class World:
     def __init__(self) -> None:
         self.clusters = list(CLUSTERS)
         self.hx_clusters = list(HX_CLUSTERS)
+        self.nodes = list(NODES)
+        self.hx_connections = list(HX_CONNECTIONS)
         self.must_change: set[str] = set()  # names of local users
         self.users = {("local", "admin"): ("secret", "admin"), ("vcenter:vc.example.com", "anna@vsphere.local"): ("secret", "user")}
         self.ways: dict[str, Any] = {"vcenter": True, "directories": [], "kerberos": "off"}
         self.ticket: str | None = None  # whose Kerberos ticket the browser has; the real thing is tested with a real domain
         self.groups: dict[str, list[str]] = {}  # by name of a user of a directory
         self.stale: str | None = None
+        self.stale_for = timedelta(minutes=4)
         self.vcenter_state = "connected"
         self.expires_in = 900
         self.session_s = 8 * 3600
         self.gate = threading.Event()  # no answer of the API passes while it is clear
         self.gate.set()
+        self.held: set[str] = set()  # paths that are not answered before release()
         self.refusals: dict[str, Refusal] = {}
         self.garbage: set[str] = set()  # paths that answer a proxy's HTML
         self.origins: list[str] = []  # of the pages that may show the panel
         self.codes: dict[str, tuple[dict[str, Any], str | None]] = {}  # one-time codes: session, origin of the page that may hand it over
         self.cookies: dict[str, dict[str, Any]] = {}  # refresh cookies: their sessions
-        self.tickets: dict[str, str] = {}  # clone tickets, and whose they are
+        self.tickets: dict[str, dict[str, Any]] = {}  # clone tickets and sessions of the vSphere Client: the sessions that they open here
+        self.nodes_on: dict[str, list[dict[str, Any]]] = {}  # by id of a virtual machine or host
         self.sessions: dict[str, tuple[dict[str, Any], float]] = {}  # by token: session, end of the token
         self.ended: set[str] = set()
         self.requests: list[tuple[str, str, int]] = []  # method, path, status
         self.violations: list[str] = []  # what the contract does not allow
+
+    def release(self) -> None:
+        self.held.clear()
+        self.gate.set()
 
     def session_of(self, name: str, role: str = "user") -> dict[str, Any]:
         """A session of somebody whom the vCenter knows, in which a program acts or a ticket spoke."""
@@ -117,6 +127,8 @@ class Handler(BaseHTTPRequestHandler):
             wrong = self.server.contract.check_request(self.command, url.path, self.query, self.headers, body)
             self.world.violations += wrong
             self.world.gate.wait()
+            while url.path in self.world.held:
+                time.sleep(0.05)
         try:
             status, headers, answer = self.answer(url.path)
         except Refusal as refusal:
@@ -153,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
         calls = {("GET", "/v2/login"): self.login_ways, ("POST", "/v2/login/kerberos"): self.login_kerberos,
                  ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
                  ("POST", "/v2/login/code"): self.login_code, ("POST", "/v2/session/code"): self.session_code,
-                 ("POST", "/v2/session/cookie"): self.session_cookie,
+                 ("POST", "/v2/session/cookie"): self.session_cookie, ("GET", "/v2/nodes"): self.list_nodes_on,
                  ("POST", "/v2/login/vcenter"): self.login_ticket,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
@@ -171,6 +183,9 @@ class Handler(BaseHTTPRequestHandler):
             return status, {**headers, "Content-Security-Policy": CSP.removesuffix("'none'") + hosts}, told
         if self.command == "GET" and path.startswith("/ui/"):
             return self.file(path[4:] or "index.html")
+        if self.command == "GET" and path.startswith("/plugin/"):  # what is below /ui/, for a frame of the same origin
+            status, headers, body = self.file(path.removeprefix("/plugin/"))
+            return status, {**headers, "Content-Security-Policy": CSP.replace("ancestors 'none'", "ancestors 'self'")}, body
         raise Refusal(404, "not_found", f"There is nothing at {path}.")
 
     def file(self, name: str) -> Reply:
@@ -207,11 +222,10 @@ class Handler(BaseHTTPRequestHandler):
         return self.issue(session)
 
     def login_ticket(self) -> Reply:
-        asked = json.loads(self.body)
-        name = self.world.tickets.pop(asked["clone_ticket"], None)
-        if name is None:
+        session = self.world.tickets.pop(json.loads(self.body).get("clone_ticket") or self.headers["vmware-api-session-id"], None)
+        if session is None:
             raise Refusal(401, "invalid_credentials", "The vCenter refused the ticket.")
-        return self.issue(self.world.session_of(name))
+        return self.issue(session)
 
     def login_kerberos(self) -> Reply:
         if self.world.ticket is None:
@@ -319,7 +333,7 @@ class Handler(BaseHTTPRequestHandler):
         self.session()
         asked = {name: values[0] for name, values in self.query.items()}
         counted = Counter(c["state"] for c in self.world.clusters if matches(c, asked))
-        return self.json({"total": counted.total(), "states": {state: counted[state] for state in STATES}})
+        return self.json({"total": counted.total(), "states": {state: counted[state] for state in STATES}}, **self.freshness())
 
     def watch(self, session: dict[str, Any], rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
         """Waits for another list than the caller holds; looks now and then, as the tests change the world as they like."""
@@ -349,7 +363,7 @@ class Handler(BaseHTTPRequestHandler):
         if cluster is None:
             raise Refusal(404, "not_found", "there is no such cluster")
         if part == "nodes":
-            return self.page(NODES, {}, hidden=1)
+            return self.page(self.world.nodes, {}, hidden=1)
         if part == "usage":
             return self.json({"items": USAGE, "silent_vcenters": [VCENTER]})
         if part == "explain":
@@ -358,8 +372,12 @@ class Handler(BaseHTTPRequestHandler):
         if part == "grants":
             return self.page(GRANTS if role == "admin" else [], {})
         etag = '"' + hashlib.sha256(json.dumps(cluster).encode()).hexdigest()[:16] + '"'
-        headers = {"ETag": etag, "KaaS-As-Of": iso(datetime.now(UTC))}
+        headers = {"ETag": etag, **self.freshness()}
         return (304, headers, b"") if self.headers.get("If-None-Match") == etag else self.json(cluster, **headers)
+
+    def list_nodes_on(self) -> Reply:
+        self.session()
+        return self.page(self.world.nodes_on.get(self.query.get("vm", self.query.get("host", [""]))[0], []), {}, hidden=0)
 
     def list_audit(self) -> Reply:
         if self.session()["role"] != "admin":
@@ -369,7 +387,7 @@ class Handler(BaseHTTPRequestHandler):
     def list_hx_connections(self) -> Reply:
         if self.session()["role"] != "admin":
             raise Refusal(403, "forbidden", "this needs the role admin")
-        return self.page(HX_CONNECTIONS, {})
+        return self.page(self.world.hx_connections, {})
 
     def list_hx(self) -> Reply:
         self.session()
@@ -384,6 +402,10 @@ class Handler(BaseHTTPRequestHandler):
                            "api_version": None, "registered": True, "login_strategy": None, "last_contact_at": None,
                            "created_at": iso(datetime.now(UTC))}], {})
 
+    def freshness(self) -> dict[str, str]:
+        as_of = datetime.now(UTC) - self.world.stale_for if self.world.stale else datetime.now(UTC)
+        return {"KaaS-As-Of": iso(as_of), **({"KaaS-Stale": self.world.stale} if self.world.stale else {})}
+
     def page(self, rows: list[dict[str, Any]], asked: dict[str, str], **more: Any) -> Reply:
         limit = int(asked.get("limit", 100))
         if "cursor" in asked and not asked["cursor"].isdigit():
@@ -391,9 +413,7 @@ class Handler(BaseHTTPRequestHandler):
         start = int(asked.get("cursor", asked.get("offset", 0)))
         body = {"items": rows[start:start + limit], **more, "next_cursor": str(start + limit) if start + limit < len(rows) else None}
         etag = 'W/"' + hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16] + '"'
-        headers = {"ETag": etag, "KaaS-As-Of": iso(datetime.now(UTC) - timedelta(minutes=4 if self.world.stale else 0))}
-        if self.world.stale:
-            headers["KaaS-Stale"] = self.world.stale
+        headers = {"ETag": etag, **self.freshness()}
         if self.headers.get("If-None-Match") == etag:
             return 304, headers, b""
         return self.json(body, **headers)
@@ -417,6 +437,8 @@ def matches(cluster: dict[str, Any], asked: dict[str, str]) -> bool:
         return False
     if "state" in asked and cluster["state"] not in asked["state"].split(","):
         return False
+    if "vsphere_cluster" in asked and asked["vsphere_cluster"] not in {p["moref"] for p in cluster["placement"]["vsphere_clusters"]}:
+        return False
     return "hx_cluster_id" not in asked or any(hx["id"] == asked["hx_cluster_id"] for hx in cluster["placement"]["hx_clusters"])
 
 
@@ -424,14 +446,14 @@ class MockKaasd:
     """The server in a thread of its own, on a free port of the loopback."""
 
     def __init__(self, port: int = 0) -> None:
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server = Server(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
         self.server.contract = Contract()
         self.server.world = self.world = World()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
     def __enter__(self) -> MockKaasd:
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

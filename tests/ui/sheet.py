@@ -11,19 +11,19 @@ h2 { margin: 16px 0 4px; } .row { display: flex; flex-wrap: wrap; gap: 12px; ali
 figure { margin: 0; width: 340px; } img { width: 100%; display: block; } figcaption { overflow-wrap: anywhere; }"""
 
 
-def subject(picture: Path) -> str:
-    """What it is of: the first word of its name."""
-    return picture.stem.split("-")[0]
+def parts(picture: Path) -> list[str]:
+    """PAGE.STATE.HOST.THEME.png, or whatever somebody called it behind PAGE."""
+    return picture.stem.split(".")
 
 
 def figure(picture: Path) -> str:
     name = html.escape(picture.name)
     image = f'<a href="{name}"><img src="{name}" alt="" loading="lazy"></a>'
-    return f"<figure>{image}<figcaption>{html.escape(picture.stem)}</figcaption></figure>"
+    return f"<figure>{image}<figcaption>{html.escape(' · '.join(parts(picture)[1:]))}</figcaption></figure>"
 
 
 def of(folder: Path) -> str:
-    pictures = sorted(folder.glob("*.png"), key=lambda picture: (subject(picture), picture.name))
-    rows = (f"<h2>{html.escape(name)}</h2><div class=row>{''.join(map(figure, group))}</div>" for name, group in groupby(pictures, subject))
+    pictures = sorted(folder.glob("*.png"), key=parts)
+    groups = groupby(pictures, lambda picture: parts(picture)[0])
+    rows = (f"<h2>{html.escape(name)}</h2><div class=row>{''.join(map(figure, group))}</div>" for name, group in groups)
     return f"<!doctype html><meta charset=utf-8><title>{len(pictures)} pictures</title><style>{STYLE}</style>{''.join(rows)}"
-

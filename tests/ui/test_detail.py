@@ -45,7 +45,7 @@ def test_from_the_list_and_back(mock: MockKaasd, make_page: MakePage) -> None:
     expect(page.get_by_role("heading", name="prod-2", exact=True)).to_be_visible()
 
 
-def test_summary(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_summary(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     main = watched.page.get_by_role("main")
     for text in ("Degraded", "4 of 5 workers are ready.", "3 of 3 ready", "1.31.2", "https://10.20.0.10:6443/", "prod-2.example.com",
@@ -54,12 +54,11 @@ def test_summary(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     for text in ("declared", "reported", "observed"):
         expect(main).not_to_contain_text(text)
     assert watched.axe() == []
-    shots(watched.page, "detail-summary")
     main.get_by_role("link", name="team=shop").click()
     expect(watched.page.locator("kaas-cluster-table tbody tr")).to_have_count(2)
 
 
-def test_nodes(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_nodes(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     part(watched.page, "Nodes").click()
     table = watched.page.get_by_role("table", name="Nodes of prod-2")
@@ -73,7 +72,6 @@ def test_nodes(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     expect(watched.page.get_by_text("1 node on vSphere clusters that you may not see.")).to_be_visible()
     expect(watched.page.get_by_text("What some nodes use now is not known: vCenter does not tell it.")).to_be_visible()
     assert watched.axe() == []
-    shots(watched.page, "detail-nodes")
     watched.page.reload()
     expect(table).to_be_visible()
 
@@ -89,7 +87,7 @@ def test_a_machine_leads_into_the_vsphere_client(mock: MockKaasd, make_page: Mak
         expect(page.get_by_role("link", name=name)).to_have_count(0)
 
 
-def test_who_sees_it(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_who_sees_it(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page, f"{PROD}/access")
     main = watched.page.get_by_role("main")
     for text in ("There is a grant on this cluster for shop-people.", "You may view the vSphere cluster DC0/HX-East in vCenter.",
@@ -98,16 +96,14 @@ def test_who_sees_it(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None
     for text in ("Your role sees every cluster", "in the words of programs"):
         expect(main).not_to_contain_text(text)
     assert watched.axe() == []
-    shots(watched.page, "detail-access")
 
 
-def test_events(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_events(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page, f"{PROD}/events")
     main = watched.page.get_by_role("main")
     for text in ("Record changed", "Labels.", "Refused (forbidden)", "State reported", "Record made", "admin", "audit.heads"):
         expect(main).to_contain_text(text)
     assert watched.axe() == []
-    shots(watched.page, "detail-events")
 
 
 def test_what_others_may_not_know_is_not_asked_for(mock: MockKaasd, make_page: MakePage) -> None:
@@ -128,23 +124,21 @@ def test_is_live(mock: MockKaasd, make_page: MakePage) -> None:
     expect(page.get_by_role("heading", name="This cluster is not there").last).to_be_visible()
 
 
-def test_not_there(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_not_there(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page, f"#/clusters/{ident('nothing')}")
     expect(watched.page.get_by_text("It has been removed, or you may no longer see it.")).to_be_visible()
     assert watched.axe() == []
-    shots(watched.page, "detail-gone")
     watched.page.get_by_role("link", name="Back to the list").click()
     expect(watched.page.get_by_role("heading", name=LIST)).to_be_visible()
 
 
-def test_failure_keeps_what_is_shown(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_failure_keeps_what_is_shown(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     mock.world.refusals[f"/v2/clusters/{ident('cluster prod-2')}/nodes"] = Refusal(503, "busy", "much", headers={"Retry-After": "600"})
     part(watched.page, "Nodes").click()
     expect(watched.page.get_by_role("alert")).to_contain_text("The cluster could not be loaded")
     expect(watched.page.get_by_role("heading", name="prod-2", exact=True)).to_be_visible()
     assert watched.axe() == []
-    shots(watched.page, "detail-error")
     mock.world.refusals.clear()
     watched.page.get_by_role("button", name="Try again").click()
     expect(watched.page.get_by_role("table")).to_be_visible()
@@ -163,4 +157,4 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
         links.nth(number).click()
         page.locator(f"kaas-cluster-detail {content}").first.wait_for()
         assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
-        shots(page, f"detail-{width}-{scheme}-{content}")
+        shots(page, f"details.{content}-{width}.tab.{scheme}")

@@ -73,7 +73,7 @@ def test_pages(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     page.evaluate("scrollTo(0, 1500)")
     head = page.locator("kaas-cluster-table thead th").first.bounding_box()
     assert head and head["y"] == 0  # the head stays
-    shots(page, "pages")
+    shots(page, "list.pages.tab")
 
 
 def test_a_start_reads_each_thing_once(many: MockKaasd, make_page: MakePage) -> None:
@@ -90,7 +90,7 @@ def test_a_start_reads_each_thing_once(many: MockKaasd, make_page: MakePage) -> 
     assert all("watch=&" not in call for call in asked)  # followed from the cursor of the rows
 
 
-def test_states_with_counts(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_states_with_counts(many: MockKaasd, make_page: MakePage) -> None:
     watched = opened(many, make_page)
     page = watched.page
     for name, count in (("All", 120), ("Ready", 72), ("Degraded", 24), ("Failed", 24)):
@@ -102,7 +102,6 @@ def test_states_with_counts(many: MockKaasd, make_page: MakePage, shots: Shots) 
     expect(chip(page, "Failed")).to_have_attribute("aria-pressed", "true")
     expect(chip(page, "Ready")).to_have_text(re.compile("72"))  # still there to be chosen
     assert watched.axe() == []
-    shots(page, "states-chosen")
     chip(page, "All").click()
     expect(page.get_by_text("120 clusters")).to_be_visible()
 
@@ -140,7 +139,7 @@ def test_sort_by_every_head(mock: MockKaasd, make_page: MakePage) -> None:
     expect(rows(page).first).to_contain_text("somewhere")  # the youngest
 
 
-def test_columns_are_chosen_and_kept_in_the_tab(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_columns_are_chosen_and_kept_in_the_tab(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     page = watched.page
     heads = page.get_by_role("columnheader")
@@ -151,7 +150,6 @@ def test_columns_are_chosen_and_kept_in_the_tab(mock: MockKaasd, make_page: Make
     page.keyboard.press("Enter")
     page.get_by_role("checkbox", name="Labels").uncheck()
     page.get_by_role("checkbox", name="Changed").check()
-    shots(page, "columns")
     assert (watched.axe(), watched.small_targets()) == ([], [])
     page.keyboard.press("Escape")
     expect(page.get_by_role("checkbox", name="Labels")).to_have_count(0)
@@ -194,7 +192,7 @@ def test_the_file_that_cannot_be_had(mock: MockKaasd, make_page: MakePage) -> No
     expect(rows(page)).to_have_count(10)
 
 
-def test_rows_stay_under_the_pointer(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_rows_stay_under_the_pointer(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     page = watched.page
     before = watched.names()
@@ -207,7 +205,6 @@ def test_rows_stay_under_the_pointer(mock: MockKaasd, make_page: MakePage, shots
     expect(show).to_be_visible()
     expect(rows(page).first).to_contain_text("Degraded")  # what is new of a row is shown
     assert (watched.names(), rows(page).nth(4).bounding_box()) == (before, place)
-    shots(page, "held")
     assert watched.axe() == []
     show.dispatch_event("click")  # while the pointer is still there: who takes it away sees the changes within seconds anyway
     expect(rows(page).first).to_contain_text("0-first")
@@ -304,7 +301,7 @@ def test_the_endpoint_is_copied(mock: MockKaasd, make_page: MakePage) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == "https://10.20.0.10:6443/"
 
 
-def test_first_rows_are_waited_for_without_saying_that_there_are_none(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_first_rows_are_waited_for_without_saying_that_there_are_none(mock: MockKaasd, make_page: MakePage) -> None:
     watched = make_page()
     page = watched.page
     page.goto(f"{mock.url}/ui/")
@@ -316,17 +313,15 @@ def test_first_rows_are_waited_for_without_saying_that_there_are_none(mock: Mock
     expect(page.locator(".skeleton")).to_be_visible()
     expect(page.locator("kaas-empty")).to_have_count(0)
     assert watched.axe() == []
-    shots(page, "loading")
     held[0].continue_()
     expect(rows(page)).to_have_count(10)
 
 
-def test_no_permission(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_no_permission(mock: MockKaasd, make_page: MakePage) -> None:
     mock.world.refusals["/v2/clusters"] = Refusal(403, "forbidden", "this needs a role", headers={"Retry-After": "600"})
     watched = make_page()
     watched.page.goto(f"{mock.url}/ui/")
     watched.fill_and_submit("anna@vsphere.local", "secret", "vc.example.com")
     expect(watched.page.get_by_role("alert")).to_contain_text("You do not have the right to do this.")
     expect(watched.page.locator("kaas-empty")).to_have_count(0)
-    shots(watched.page, "no-permission")
     assert watched.axe() == []

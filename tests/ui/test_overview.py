@@ -27,7 +27,7 @@ def hx_card(page: Page, place: str) -> Locator:
     return page.locator("kaas-overview .cards li").filter(has_text=place)
 
 
-def test_states_lead_into_the_list(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_states_lead_into_the_list(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     page = watched.page
     expect(page.get_by_role("heading", name="Overview")).to_be_focused()
@@ -35,7 +35,6 @@ def test_states_lead_into_the_list(mock: MockKaasd, make_page: MakePage, shots: 
     expect(page.get_by_role("link", name="10 clusters")).to_be_visible()
     expect(page.get_by_role("link", name="Ready 3")).to_be_visible()
     assert watched.axe() == []
-    shots(page, "overview")
     page.get_by_role("link", name="Degraded 1").click()
     expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(1)
     views = page.get_by_role("navigation", name="Views")
@@ -57,17 +56,16 @@ def test_hx_clusters_as_an_administrator_sees_them(mock: MockKaasd, make_page: M
     expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(3)
 
 
-def test_others_see_what_runs_where(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_others_see_what_runs_where(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page, ("anna@vsphere.local", "secret", "vc.example.com"))
     expect(hx_card(watched.page, "DC0 / HX-West")).to_contain_text("3 Kubernetes clusters")
     expect(watched.page.get_by_text("healthy")).to_have_count(0)
     assert "/v2/hx-connections" not in {path for _, path, _ in mock.world.requests}
     assert VCENTER not in watched.page.content()
     assert watched.axe() == []
-    shots(watched.page, "overview-user")
 
 
-def test_is_live_and_tells_what_fails(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_is_live_and_tells_what_fails(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     page = watched.page
     mock.world.clusters = [c | {"state": "failed"} if c["name"] == "prod-1" else c for c in mock.world.clusters]
@@ -77,7 +75,6 @@ def test_is_live_and_tells_what_fails(mock: MockKaasd, make_page: MakePage, shot
     expect(page.get_by_role("alert")).to_contain_text("The overview could not be loaded")
     expect(page.get_by_role("link", name="Failed 2")).to_be_visible()
     assert watched.axe() == []
-    shots(page, "overview-error")
     mock.world.refusals.clear()
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("alert")).not_to_contain_text("could not")
@@ -101,7 +98,7 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     page.keyboard.press("Enter")
     page.locator("kaas-overview .cards li").first.wait_for()
     assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
-    shots(page, f"overview-{width}-{scheme}")
+    shots(page, f"overview.{width}.tab.{scheme}")
 
 
 @pytest.mark.parametrize("address", ["", "#/overview", PROD, f"{PROD}/nodes"])
@@ -112,4 +109,4 @@ def test_forced_colours_and_zoom(mock: MockKaasd, make_page: MakePage, shots: Sh
     watched.fill_and_submit("admin", "secret")
     watched.page.wait_for_selector("main[aria-busy=false] h1")
     assert (watched.axe("color-contrast"), watched.overflow()) == ([], 0)  # it reads the colours that are not used now
-    shots(watched.page, f"forced-{len(address)}")
+    shots(watched.page, f"forced-colours.{len(address)}.tab")

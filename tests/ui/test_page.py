@@ -48,7 +48,7 @@ def test_sign_in_list_sign_out(target: Target, make_page: MakePage, shots: Calla
     if target.clusters:
         expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(len(target.clusters))
     assert sorted(watched.names()) == sorted(target.clusters)
-    shots(page, "real-list" if os.environ.get("KAAS_URL") else "list")
+    shots(page, "list.real" if os.environ.get("KAAS_URL") else "list.first.tab")
     assert watched.axe() == []
     watched.sign_out()
     expect(page.get_by_text("You are signed out.")).to_be_visible()

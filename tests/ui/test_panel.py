@@ -71,7 +71,7 @@ def expect_form(page: Page) -> None:
 # -- the hand-over ----------------------------------------------------------------------------------------------------------------
 
 
-def test_who_is_at_the_page_is_signed_in(site: Site, shots: Shots) -> None:
+def test_who_is_at_the_page_is_signed_in(site: Site) -> None:
     page = site.open().page
     expect_rows(page)
     expect(panel(page).locator("kaas-header .name")).to_have_text("anna")
@@ -79,12 +79,11 @@ def test_who_is_at_the_page_is_signed_in(site: Site, shots: Shots) -> None:
     assert page.evaluate("kaas.states") == ["signed-in"]
     assert not [path for _, path, _ in site.mock.world.requests if path in ("/v2/login/password", "/v2/session/cookie")]
     assert page.context.cookies() == []
-    shots(page, "panel-hx")
 
 
 def test_a_clone_ticket_does_as_well(site: Site) -> None:
     def give() -> dict[str, str]:
-        site.mock.world.tickets["cst-VCT-1--tp-AA"] = "anna"
+        site.mock.world.tickets["cst-VCT-1--tp-AA"] = site.mock.world.session_of("anna")
         return {"vcenter": "vc.example.com", "clone_ticket": "cst-VCT-1--tp-AA"}
 
     site.host.hand_over = give
@@ -204,7 +203,7 @@ def test_theme_and_language_are_the_hosts(site: Site, shots: Shots, theme: str) 
     expect_rows(page)
     assert page.frames[1].evaluate("[document.documentElement.dataset.theme, document.documentElement.lang]") == [theme, "de-DE"]
     assert page.frames[1].evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
-    shots(page, f"panel-hx-{theme}-de")
+    shots(page, f"list.german.hx.{theme}")
 
 
 @pytest.mark.parametrize("query", ["?theme=%22%3E%3Cscript%3E", "?locale=../../x", "?cluster=../x", "?hx_cluster=%00",
@@ -241,7 +240,7 @@ def test_a_window_of_its_own_is_signed_in_at_the_same_place(site: Site, shots: S
     assert own.url == f"{site.mock.url}/ui/#/clusters?q=prod"
     assert own.evaluate("[window.opener, history.length, document.referrer]") == [None, 1, ""]
     assert site.mock.world.codes == {}
-    shots(own, "panel-own-window")
+    shots(own, "list.own-window.tab")
 
 
 def test_a_used_code_leads_to_the_form_and_keeps_the_filter(site: Site) -> None:

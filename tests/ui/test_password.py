@@ -56,7 +56,7 @@ def test_a_password_that_somebody_else_set_is_replaced_by_keyboard(mock: MockKaa
     expect(page.get_by_text("Your password is changed.")).to_have_count(0)
 
 
-def test_what_is_wrong_is_told_at_its_field(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_what_is_wrong_is_told_at_its_field(mock: MockKaasd, make_page: MakePage) -> None:
     watched = due(mock, make_page)
     page = watched.page
     submit(page)
@@ -68,7 +68,6 @@ def test_what_is_wrong_is_told_at_its_field(mock: MockKaasd, make_page: MakePage
     expect(field(page, NEW)).to_have_accessible_description("Too short: take at least 12 characters, for example several words.")
     expect(field(page, AGAIN)).to_have_accessible_description("This is not the same as the new password: enter it once more.")
     expect(field(page, AGAIN)).to_have_attribute("aria-invalid", "true")
-    shots(page, "password-faults")
     assert watched.axe() == []
     field(page, NEW).press("a")  # what was wrong with it is no longer said
     expect(field(page, NEW)).to_have_attribute("aria-invalid", "false")
@@ -106,7 +105,7 @@ def test_too_many_attempts(mock: MockKaasd, make_page: MakePage, shots: Shots) -
     submit(page)
     expect(page.get_by_role("alert")).to_contain_text("The password was not changed")
     expect(page.get_by_role("alert")).to_contain_text("Too many attempts. Try again in 9 seconds.")
-    shots(page, "password-throttled")
+    shots(page, "password.throttled.tab")
     assert watched.axe() == []
     mock.world.refusals.clear()
     submit(page)
@@ -170,13 +169,13 @@ def test_sign_out_instead(mock: MockKaasd, make_page: MakePage) -> None:
 def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shots, width: int, scheme: str) -> None:
     watched = due(mock, make_page, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert (watched.axe(), watched.overflow()) == ([], 0)
-    shots(watched.page, f"password-due-{width}-{scheme}")
+    shots(watched.page, f"password.due-{width}.tab.{scheme}")
     watched.fill_password_change("secret", FRESH)
     submit(watched.page)
     list_shown(watched.page)
     assert (watched.axe(), watched.overflow()) == ([], 0)
-    shots(watched.page, f"password-changed-{width}-{scheme}")
+    shots(watched.page, f"password.changed-{width}.tab.{scheme}")
     watched.wish_change_password()
     expect(field(watched.page, CURRENT)).to_be_focused()
     assert (watched.axe(), watched.overflow()) == ([], 0)
-    shots(watched.page, f"password-wish-{width}-{scheme}")
+    shots(watched.page, f"password.wish-{width}.tab.{scheme}")

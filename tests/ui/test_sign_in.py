@@ -54,7 +54,7 @@ def test_vcenter_account_that_is_refused_keeps_its_fields(mock: MockKaasd, make_
     expect(name).to_have_value("anna@vsphere.local")
     expect(password).to_have_value("")
     expect(password).to_be_focused()
-    shots(page, "vcenter-refused")
+    shots(page, "sign-in.vcenter-refused.tab")
     assert watched.axe() == []
     mock.world.refusals["/v2/login/password"] = Refusal(
         502, "upstream_unreachable", "vCenter did not answer 3 calls in a row; calls are held back for a while",
@@ -62,7 +62,7 @@ def test_vcenter_account_that_is_refused_keeps_its_fields(mock: MockKaasd, make_
     watched.fill_and_submit("anna@vsphere.local", "secret", "vc")
     expect(alert).to_contain_text("The vCenter that checks your password cannot be reached right now.")
     expect(page.get_by_text("kaasctl")).to_have_count(0)
-    shots(page, "vcenter-away-at-sign-in")
+    shots(page, "sign-in.vcenter-away.tab")
 
 
 def test_only_local_accounts(mock: MockKaasd, make_page: MakePage) -> None:
@@ -136,7 +136,7 @@ def test_kerberos_and_who_one_is_then(many: MockKaasd, make_page: MakePage, shot
     account = page.get_by_role("region", name="Your account")
     for text in (ALICE, "with Kerberos", "Administrator", "local:", "53", "group 0", "group 49", "and 3 more"):
         expect(account).to_contain_text(text)
-    shots(page, "account")
+    shots(page, "list.account-groups.tab")
     assert watched.axe() == []
     page.keyboard.press("Escape")
     expect(account).to_have_count(0)
@@ -148,14 +148,13 @@ def test_kerberos_and_who_one_is_then(many: MockKaasd, make_page: MakePage, shot
     assert asked(many) == [("kerberos", 200)]
 
 
-def test_browser_without_a_ticket(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_browser_without_a_ticket(many: MockKaasd, make_page: MakePage) -> None:
     watched = opened(many, make_page)
     page = watched.page
     page.get_by_role("button", name=KERBEROS).click()
     alert = page.get_by_role("alert")
     for text in ("Signing in did not work", "Your browser did not send a Kerberos ticket.", "sign in with a password", REQUEST_ID):
         expect(alert).to_contain_text(text)
-    shots(page, "kerberos-none")
     assert watched.axe() == []
     many.world.refusals["/v2/login/kerberos"] = Refusal(401, "invalid_credentials", "The token was refused.",
                                                          headers={"WWW-Authenticate": "Negotiate"})
@@ -174,7 +173,7 @@ def test_without_a_role(many: MockKaasd, make_page: MakePage, shots: Shots) -> N
     for text in ("The service knows who you are, but you may not use it yet.", "Ask an administrator of this service for a role",
                  REQUEST_ID):
         expect(alert).to_contain_text(text)
-    shots(watched.page, "no-role")
+    shots(watched.page, "sign-in.no-role.tab")
     assert watched.axe() == []
 
 
@@ -232,13 +231,13 @@ def test_every_width_and_theme(many: MockKaasd, make_page: MakePage, shots: Shot
     many.world.ticket = ALICE
     watched = opened(many, make_page, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert (watched.axe(), watched.overflow()) == ([], 0)
-    shots(watched.page, f"ways-{width}-{scheme}")
+    shots(watched.page, f"sign-in.ways-{width}.tab.{scheme}")
     watched.page.get_by_role("button", name=KERBEROS).click()
     list_shown(watched.page)
     watched.page.get_by_role("button", name=ALICE).click()
     expect(watched.page.get_by_role("region", name="Your account")).to_be_visible()
     assert (watched.axe(), watched.overflow()) == ([], 0)
-    shots(watched.page, f"account-{width}-{scheme}")
+    shots(watched.page, f"list.account-{width}.tab.{scheme}")
 
 
 def test_a_page_that_is_loaded_again_is_signed_in_where_it_was(mock: MockKaasd, make_page: MakePage) -> None:

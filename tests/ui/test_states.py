@@ -120,12 +120,11 @@ def test_sort_by_keyboard(mock: MockKaasd, make_page: MakePage) -> None:
     assert watched.names() == before[::-1]
 
 
-def test_nothing_there(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_nothing_there(mock: MockKaasd, make_page: MakePage) -> None:
     mock.world.clusters = []
     admin = signed_in(mock, make_page)
     expect(admin.page.get_by_role("heading", name="No clusters yet")).to_be_visible()
     expect(admin.page.get_by_text("kaasctl cluster add")).to_be_visible()
-    shots(admin.page, "empty")
     assert admin.axe() == []
     user = make_page()
     user.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
@@ -136,21 +135,20 @@ def test_nothing_there(mock: MockKaasd, make_page: MakePage, shots: Shots) -> No
     expect(provisioner.page.get_by_text("kaasctl cluster add")).to_be_visible()
 
 
-def test_stale(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_stale(mock: MockKaasd, make_page: MakePage) -> None:
     mock.world.stale = "database, rights"
     watched = signed_in(mock, make_page)
     banner = watched.page.get_by_role("status").filter(has_text="may be out of date")
     expect(banner).to_contain_text("Changes cannot be read from the database")
     expect(banner).to_contain_text("Your rights cannot be confirmed")
     expect(banner).to_contain_text(re.compile(r"as of \w+ \d+, 20\d\d, \d+:\d\d:\d\d"))
-    shots(watched.page, "stale")
     assert watched.axe() == []
     mock.world.stale = None
     refresh(watched.page)
     expect(banner).to_have_count(0)
 
 
-def test_failure_keeps_rows(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_failure_keeps_rows(mock: MockKaasd, make_page: MakePage) -> None:
     watched = signed_in(mock, make_page)
     page = watched.page
     mock.world.refusals["/v2/clusters"] = DOWN
@@ -160,14 +158,13 @@ def test_failure_keeps_rows(mock: MockKaasd, make_page: MakePage, shots: Shots) 
                  "from the last refresh"):
         expect(alert).to_contain_text(text)
     expect(rows(page)).to_have_count(10)
-    shots(page, "error")
     assert watched.axe() == []
     mock.world.refusals.clear()
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_text("could not be refreshed")).to_have_count(0)
 
 
-def test_words_of_the_service_are_for_administrators(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_words_of_the_service_are_for_administrators(mock: MockKaasd, make_page: MakePage) -> None:
     watched = make_page()
     watched.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
     mock.world.refusals["/v2/clusters"] = Refusal(
@@ -178,11 +175,10 @@ def test_words_of_the_service_are_for_administrators(mock: MockKaasd, make_page:
     expect(alert).to_contain_text(REQUEST_ID)
     for text in ("kaasctl", "10.0.0.7"):
         expect(watched.page.get_by_text(text)).to_have_count(0)
-    shots(watched.page, "error-for-people")
     assert watched.axe() == []
 
 
-def test_vcenter_away_is_named_to_administrators(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+def test_vcenter_away_is_named_to_administrators(mock: MockKaasd, make_page: MakePage) -> None:
     mock.world.stale, mock.world.vcenter_state = "vcenter", "unreachable"
     admin, user = signed_in(mock, make_page), make_page()
     user.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
@@ -191,8 +187,6 @@ def test_vcenter_away_is_named_to_administrators(mock: MockKaasd, make_page: Mak
         expect(banner).to_contain_text(text)
         assert watched.axe() == []
     expect(user.page.get_by_text("kaasctl")).to_have_count(0)
-    shots(admin.page, "vcenter-away-admin")
-    shots(user.page, "vcenter-away-user")
 
 
 def test_failure_that_is_over_goes_away_by_itself(mock: MockKaasd, make_page: MakePage) -> None:
@@ -227,12 +221,12 @@ def test_service_that_hangs_is_told(mock: MockKaasd, make_page: MakePage, shots:
         page.clock.run_for(9_500)
         expect(page.get_by_role("alert")).to_contain_text("The service did not answer in time.")
         expect(rows(page)).to_have_count(10)
-        shots(page, "hangs-looking")
+        shots(page, "list.hangs-looking.tab")
         assert watched.axe() == []
         refresh(page)
         page.clock.run_for(5_500)
         expect(page.get_by_text("Still waiting")).to_be_visible()
-        shots(page, "hangs-waiting")
+        shots(page, "list.hangs-waiting.tab")
     finally:
         mock.world.gate.set()
     expect(page.get_by_text("Still waiting")).to_have_count(0)
@@ -361,10 +355,10 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     watched.page.goto(f"{mock.url}/ui/")
     watched.page.wait_for_selector("form")
     assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
-    shots(watched.page, f"sign-in-{width}-{scheme}")
+    shots(watched.page, f"sign-in.{width}.tab.{scheme}")
     watched.sign_in(mock.url, "admin", "secret")
     assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
-    shots(watched.page, f"list-{width}-{scheme}")
+    shots(watched.page, f"list.{width}.tab.{scheme}")
 
 
 @pytest.mark.parametrize("width", [1280, 1600, 2560])
@@ -375,7 +369,7 @@ def test_header_and_list_are_in_line(mock: MockKaasd, make_page: MakePage, shots
     card = list_.bounding_box()
     assert brand and out and card
     assert (brand["x"], out["x"] + out["width"]) == (card["x"], card["x"] + card["width"])
-    shots(page, f"in-line-{width}")
+    shots(page, f"list.in-line-{width}.tab")
 
 
 def test_slow_service_shows_that_it_loads(mock: MockKaasd, make_page: MakePage) -> None:
