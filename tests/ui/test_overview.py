@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from conftest import MakePage
@@ -78,6 +80,17 @@ def test_is_live_and_tells_what_fails(mock: MockKaasd, make_page: MakePage) -> N
     mock.world.refusals.clear()
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("alert")).not_to_contain_text("could not")
+
+
+@pytest.mark.parametrize("address", ["#/overview", PROD])
+def test_old_data_is_told_with_its_time(mock: MockKaasd, make_page: MakePage, address: str) -> None:
+    mock.world.stale, mock.world.stale_for = "database", timedelta(days=3)
+    watched = make_page()
+    watched.page.goto(f"{mock.url}/ui/{address}")
+    watched.fill_and_submit("admin", "secret")
+    banner = watched.page.get_by_role("status").filter(has_text="This may be out of date.")
+    expect(banner).to_contain_text(re.compile("Changes cannot be read from the database right now. It is as of .*20"))
+    expect(watched.page.get_by_text(re.compile("As of .*, 3 days ago"))).to_be_visible()
 
 
 def test_nothing_there(mock: MockKaasd, make_page: MakePage) -> None:

@@ -184,9 +184,9 @@ export class ApiClient {
   }
 
   async countClusters(filter: ClusterFilter, signal?: AbortSignal): Promise<ClusterCounts> {
-    const { body } = await this.call<ClusterCounts>({ method: 'GET', path: 'clusters/counts', query: { ...filter }, signal });
+    const { body, stale, asOf } = await this.call<ClusterCounts>({ method: 'GET', path: 'clusters/counts', query: { ...filter }, signal });
     if (typeof body?.total !== 'number' || typeof body.states !== 'object') throw new ApiError({ kind: 'malformed', status: 200 });
-    return body;
+    return { ...body, stale, asOf };
   }
 
   /**

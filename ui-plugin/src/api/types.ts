@@ -211,6 +211,9 @@ export interface ClusterPage extends List<Cluster> {
 /** How many clusters fit a filter, and how many of them are in each state. */
 export interface ClusterCounts {
   total: number;
+  /** As the head of the answer has it. */
+  stale?: StaleReason[];
+  asOf?: string | null;
   states: Record<ClusterState, number>;
 }
 

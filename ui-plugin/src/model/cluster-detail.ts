@@ -32,6 +32,7 @@ export class ClusterDetailModel {
   loading = false;
   failure: ApiError | null = null;
   stale: StaleReason[] = [];
+  asOf: string | null = null;
   refreshedAt: Date | null = null;
 
   private etag: string | null = null;
@@ -63,6 +64,7 @@ export class ClusterDetailModel {
       this.etag = answer.etag ?? this.etag;
       this.isGone = false;
       this.stale = answer.stale;
+      this.asOf = answer.asOf;
       this.content = { ...this.content, ...content };
       this.refreshedAt = this.now();
       this.settle(null);

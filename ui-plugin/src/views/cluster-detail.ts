@@ -18,6 +18,7 @@ import '../parts/empty.js';
 import { backIcon, externalIcon, refreshIcon } from '../parts/icons.js';
 import '../parts/node-table.js';
 import '../parts/notice.js';
+import { dataTime, staleNotice } from '../parts/stale.js';
 import '../parts/state-badge.js';
 import { strings } from '../strings/index.js';
 import { detailStyles } from '../styles/detail.js';
@@ -101,20 +102,20 @@ export class ClusterDetail extends LitElement {
     return html`<main aria-busy=${model.loading}>
       <a class="back" href=${listAddress(this.asked)}>${backIcon}${strings.detail.back}</a>
       ${this.renderHead()}
-      <div role="status">${model.stale.length > 0 ? html`<kaas-notice tone="warning">${strings.detail.stale}</kaas-notice>` : nothing}</div>
+      <div role="status">${staleNotice(strings.detail.stale, model.stale, model.asOf)}</div>
       <div role="alert">${this.renderFailure()}</div>
       ${model.isGone ? html`<div class="card"><kaas-empty heading=${strings.detail.goneTitle} text=${strings.detail.gone}></kaas-empty></div>` : this.renderParts()}
     </main>`;
   }
 
   private renderHead() {
-    const { cluster, isGone, loading, refreshedAt } = this.model;
+    const { cluster, isGone, loading, stale, asOf, refreshedAt } = this.model;
     if (isGone) return html`<h1 tabindex="-1" class="sr-only">${strings.detail.goneTitle}</h1>`;
     if (!cluster) return loading ? html`<p class="soft wait" role="status">${strings.detail.loading}</p>` : nothing;
     return html`<div class="head">
       <h1 tabindex="-1"><bdi>${cluster.name}</bdi></h1>
       <kaas-state-badge .state=${cluster.state}></kaas-state-badge>
-      <div class="fresh"><kaas-age .at=${refreshedAt}></kaas-age>
+      <div class="fresh"><kaas-age .at=${dataTime(stale, asOf, refreshedAt)}></kaas-age>
         <button type="button" @click=${() => this.model.load()}>${refreshIcon}${strings.list.refresh}</button></div>
     </div>`;
   }

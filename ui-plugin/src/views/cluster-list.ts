@@ -10,7 +10,7 @@ import { ClusterListModel } from '../model/cluster-list.js';
 import { NARROW_COLUMNS, USUAL_COLUMNS, readColumns, type ColumnId } from '../model/columns.js';
 import { clustersToCsv, readAll } from '../model/csv.js';
 import { describeFailure } from '../model/failure-text.js';
-import { absoluteTime, describeHxClusters, type HxOption } from '../model/format.js';
+import { describeHxClusters, type HxOption } from '../model/format.js';
 import { ListWatch } from '../model/list-watch.js';
 import '../parts/age.js';
 import '../parts/cluster-table.js';
@@ -19,6 +19,7 @@ import { download } from '../parts/download.js';
 import '../parts/empty.js';
 import '../parts/notice.js';
 import '../parts/pager.js';
+import { dataTime, staleNotice } from '../parts/stale.js';
 import '../parts/state-filter.js';
 import '../parts/toolbar.js';
 import { recall, remember } from '../session/tab-memory.js';
@@ -144,7 +145,7 @@ export class ClusterList extends LitElement {
           @kaas-states=${(event: CustomEvent<readonly ClusterState[]>) => this.ask({ states: event.detail })}></kaas-state-filter>
         <div class="fresh">
           <span role="status">${model.heldMoves > 0 ? html`<button type="button" class="held" @click=${() => model.showHeld()}>${strings.list.held(model.heldMoves)}</button>` : nothing}</span>
-          <kaas-age .at=${this.dataTime()}></kaas-age>
+          <kaas-age .at=${dataTime(model.stale, model.asOf, model.refreshedAt)}></kaas-age>
         </div>
       </div>
       ${this.renderRows()}
@@ -152,9 +153,10 @@ export class ClusterList extends LitElement {
   }
 
   private renderMessages() {
+    const { model } = this;
     return html`<div role="status">${this.told ? html`<kaas-notice tone="good">${this.told}</kaas-notice>` : nothing}</div>
       <div role="status">${this.exported ? html`<kaas-notice tone="busy">${strings.list.exporting(this.exported.done, this.exported.total)}</kaas-notice>` : nothing}</div>
-      <div role="status">${this.renderHxFault()}${this.renderStale()}</div>
+      <div role="status">${this.renderHxFault()}${staleNotice(strings.stale.title, model.stale, model.asOf, model.awayVcenters)}</div>
       <div role="alert">${this.renderFailure()}${this.renderExportFailure()}</div>`;
   }
 
@@ -168,25 +170,11 @@ export class ClusterList extends LitElement {
     return strings.list.count(page.total);
   }
 
-  /** By the service's clock only when that says that the data is old: clocks differ. */
-  private dataTime(): Date | null {
-    const { stale, asOf, refreshedAt } = this.model;
-    return stale.length > 0 && asOf !== null ? new Date(asOf) : refreshedAt;
-  }
-
   private renderHxFault() {
     const fault = this.model.hxFault;
     if (!fault || this.model.query.hxClusterId) return nothing;
     const words = fault.isSeveral ? strings.list.hxSeveral : strings.list.hxUnknown;
     return html`<kaas-notice tone="warning">${words(fault.name)}</kaas-notice>`;
-  }
-
-  private renderStale() {
-    const { stale, asOf, awayVcenters } = this.model;
-    if (stale.length === 0) return nothing;
-    const words = { ...strings.stale.reason, ...(awayVcenters.length > 0 ? { vcenter: strings.stale.away(awayVcenters) } : {}) };
-    const reasons = stale.map((reason) => words[reason]).join(' ');
-    return html`<kaas-notice tone="warning" heading=${strings.stale.title}>${reasons} ${asOf ? strings.stale.asOf(absoluteTime(asOf)) : ''}</kaas-notice>`;
   }
 
   private renderFailure() {

@@ -15,6 +15,7 @@ import { ring, stateBar } from '../parts/drawings.js';
 import '../parts/empty.js';
 import { refreshIcon, toneIcon } from '../parts/icons.js';
 import '../parts/notice.js';
+import { dataTime, staleNotice } from '../parts/stale.js';
 import { strings } from '../strings/index.js';
 import { overviewStyles } from '../styles/overview.js';
 import { shared } from '../styles/shared.js';
@@ -76,10 +77,12 @@ export class Overview extends LitElement {
 
   override render() {
     const { counts, hxClusters, loading, refreshedAt } = this.model;
+    const { stale = [], asOf = null } = counts ?? {};
     return html`<main aria-busy=${loading}>
       <div class="head"><h1 tabindex="-1">${strings.overview.title}</h1>
-        <div class="fresh"><kaas-age .at=${refreshedAt}></kaas-age>
+        <div class="fresh"><kaas-age .at=${dataTime(stale, asOf, refreshedAt)}></kaas-age>
           <button type="button" @click=${() => this.model.load()}>${refreshIcon}${strings.list.refresh}</button></div></div>
+      <div role="status">${staleNotice(strings.detail.stale, stale, asOf)}</div>
       <div role="alert">${this.renderFailure()}</div>
       ${!counts && loading ? html`<p class="soft wait" role="status">${strings.overview.loading}</p>` : nothing}
       ${counts ? this.renderCounts(counts) : nothing}
