@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
+import type { Role } from '../api/types.js';
+import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { emptyDrawing } from './icons.js';
 
@@ -29,6 +31,14 @@ export class Empty extends LitElement {
       ${this.command ? html`<code>${this.command}</code>` : nothing}
       <slot></slot>`;
   }
+}
+
+/** There is no cluster at all: how there will be one. */
+export function noClusters(viewerRole: Role | null) {
+  const words = strings.empty;
+  const mayAdd = viewerRole === 'admin' || viewerRole === 'provisioner';
+  if (mayAdd) return html`<kaas-empty heading=${words.noneTitle} text=${words.noneAdmin} command=${words.noneAdminCommand}></kaas-empty>`;
+  return html`<kaas-empty heading=${words.noneUserTitle} text=${words.noneUser}></kaas-empty>`;
 }
 
 declare global {

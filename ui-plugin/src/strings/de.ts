@@ -354,6 +354,7 @@ export const catalogue: Catalogue = {
     clusters: () => 'Cluster insgesamt',
     clustersOn: (n, others) => `${number(n)} Kubernetes-Cluster${others ? `: ${others}` : ''}`,
     notConnected: 'Der Dienst ist nicht mit ihm verbunden; Zustand und Belegung sind deshalb nicht bekannt.',
+    noHx: 'Es gibt keinen HX-Cluster, den Sie sehen dürfen.',
     gone: 'Nicht mehr in vCenter',
     connection: { unknown: 'Noch nicht gefragt', ok: 'Sagt nicht, wie es ihm geht', failing: 'Kann nicht gelesen werden', refused: 'Weist die Anmeldung ab' },
     hxWord: {

@@ -360,6 +360,7 @@ export const catalogue = {
     clusters: (n: number): string => (n === 1 ? 'cluster' : 'clusters'),
     clustersOn: (n: number, others: string) => `${plural(n, 'Kubernetes cluster', 'Kubernetes clusters')}${others ? `: ${others}` : ''}`,
     notConnected: 'The service is not connected to it, so its health and capacity are not known.',
+    noHx: 'There is no HX cluster that you may see.',
     gone: 'No longer in vCenter',
     connection: { unknown: 'Not asked yet', ok: 'Does not tell how it is', failing: 'Cannot be read', refused: 'Refuses the sign-in' } satisfies Record<HxConnection['status']['state'], string>,
     hxWord: {

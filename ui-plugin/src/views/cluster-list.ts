@@ -16,7 +16,7 @@ import '../parts/age.js';
 import '../parts/cluster-table.js';
 import type { ClusterTable } from '../parts/cluster-table.js';
 import { download } from '../parts/download.js';
-import '../parts/empty.js';
+import { noClusters } from '../parts/empty.js';
 import '../parts/notice.js';
 import '../parts/pager.js';
 import { dataTime, staleNotice } from '../parts/stale.js';
@@ -220,9 +220,7 @@ export class ClusterList extends LitElement {
         <button type="button" @click=${() => this.act(model.clearFilters())}>${strings.list.clearFilters}</button>
       </kaas-empty>`;
     }
-    const mayAdd = this.viewerRole === 'admin' || this.viewerRole === 'provisioner';
-    if (mayAdd) return html`<kaas-empty heading=${empty.noneTitle} text=${empty.noneAdmin} command=${empty.noneAdminCommand}></kaas-empty>`;
-    return html`<kaas-empty heading=${empty.noneUserTitle} text=${empty.noneUser}></kaas-empty>`;
+    return noClusters(this.viewerRole);
   }
 
   /** Shows another page from its top, and puts the focus there: the button pressed may be disabled afterwards. */

@@ -12,7 +12,7 @@ import { ListWatch } from '../model/list-watch.js';
 import { OverviewModel, type HxOverview } from '../model/overview.js';
 import '../parts/age.js';
 import { ring, stateBar } from '../parts/drawings.js';
-import '../parts/empty.js';
+import { noClusters } from '../parts/empty.js';
 import { refreshIcon, toneIcon } from '../parts/icons.js';
 import '../parts/notice.js';
 import { dataTime, staleNotice } from '../parts/stale.js';
@@ -99,6 +99,7 @@ export class Overview extends LitElement {
   }
 
   private renderCounts(counts: ClusterCounts) {
+    if (counts.total === 0) return html`<section class="card">${noClusters(this.viewerRole)}</section>`;
     return html`<section class="card counts"><h2>${strings.list.title}</h2>
       <a class="figure" href=${listAddress({})}><b>${shortNumber(counts.total)}</b> <span>${strings.overview.clusters(counts.total)}</span></a>
       ${stateBar(counts, 12)}
@@ -107,7 +108,7 @@ export class Overview extends LitElement {
   }
 
   private renderHxClusters(all: readonly HxOverview[]) {
-    if (all.length === 0) return nothing;
+    if (all.length === 0) return html`<h2>${strings.detail.hxClusters}</h2><p class="soft">${strings.overview.noHx}</p>`;
     return html`<h2>${strings.detail.hxClusters}</h2><ul class="cards">${all.map((one) => html`<li class="card">${this.renderHxCluster(one)}</li>`)}</ul>`;
   }
 
