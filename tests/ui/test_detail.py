@@ -58,6 +58,12 @@ def test_summary(mock: MockKaasd, make_page: MakePage) -> None:
     expect(watched.page.locator("kaas-cluster-table tbody tr")).to_have_count(2)
 
 
+def test_only_hidden_places(mock: MockKaasd, make_page: MakePage) -> None:
+    main = opened(mock, make_page, f"#/clusters/{ident('cluster somewhere')}").page.get_by_role("main")
+    expect(main).to_contain_text("2 vSphere clusters, hidden from you")
+    expect(main).not_to_contain_text("2 more")
+
+
 def test_nodes(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page)
     part(watched.page, "Nodes").click()

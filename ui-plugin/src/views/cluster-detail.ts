@@ -177,7 +177,7 @@ export class ClusterDetail extends LitElement {
     const { hx_clusters, vsphere_clusters, hidden, source } = placement;
     return card(strings.detail.place, html`<dl>
       <dt>${strings.detail.hxClusters}</dt><dd>${lines(hx_clusters.map(({ name }) => name))}</dd>
-      <dt>${strings.detail.vsphereClusters}</dt><dd>${lines(vsphere_clusters.map(vsphereName))}${hidden > 0 ? html`<p class="soft">${strings.table.hidden(hidden)}</p>` : nothing}</dd>
+      <dt>${strings.detail.vsphereClusters}</dt><dd>${vsphere_clusters.length > 0 || hidden === 0 ? lines(vsphere_clusters.map(vsphereName)) : nothing}${hidden > 0 ? html`<p class="soft">${vsphere_clusters.length > 0 ? strings.table.hidden(hidden) : strings.table.onlyHidden(hidden)}</p>` : nothing}</dd>
       <dt>${strings.detail.said}</dt><dd>${strings.detail.placeSource[source]}</dd>
     </dl>`);
   }
