@@ -74,7 +74,7 @@ def test_is_live_and_tells_what_fails(mock: MockKaasd, make_page: MakePage) -> N
     expect(page.get_by_role("link", name="Failed 2")).to_be_visible()
     mock.world.refusals["/v2/clusters/counts"] = Refusal(503, "busy", "much", headers={"Retry-After": "600"})
     page.get_by_role("button", name="Refresh").click()
-    expect(page.get_by_role("alert")).to_contain_text("The overview could not be loaded")
+    expect(page.get_by_role("alert")).to_contain_text("The overview could not be refreshed")
     expect(page.get_by_role("link", name="Failed 2")).to_be_visible()
     assert watched.axe() == []
     mock.world.refusals.clear()

@@ -121,9 +121,11 @@ export class ClusterDetail extends LitElement {
   }
 
   private renderFailure() {
-    const { failure } = this.model;
+    const { failure, cluster } = this.model;
     if (!failure) return nothing;
-    return html`<kaas-notice tone="bad" heading=${strings.detail.failed} .failure=${describeFailure(failure, this.viewerRole === 'admin')}>
+    const heading = cluster ? strings.detail.refreshFailed : strings.detail.failed;
+    return html`<kaas-notice tone="bad" heading=${heading} .failure=${describeFailure(failure, this.viewerRole === 'admin')}>
+      ${cluster ? html`<p>${strings.error.keptContent}</p>` : nothing}
       <button slot="action" type="button" @click=${() => this.model.load()}>${strings.error.retry}</button>
     </kaas-notice>`;
   }

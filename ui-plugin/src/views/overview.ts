@@ -91,9 +91,11 @@ export class Overview extends LitElement {
   }
 
   private renderFailure() {
-    const { failure } = this.model;
+    const { failure, counts } = this.model;
     if (!failure) return nothing;
-    return html`<kaas-notice tone="bad" heading=${strings.overview.failed} .failure=${describeFailure(failure, this.viewerRole === 'admin')}>
+    const heading = counts ? strings.overview.refreshFailed : strings.overview.failed;
+    return html`<kaas-notice tone="bad" heading=${heading} .failure=${describeFailure(failure, this.viewerRole === 'admin')}>
+      ${counts ? html`<p>${strings.error.keptContent}</p>` : nothing}
       <button slot="action" type="button" @click=${() => this.model.load()}>${strings.error.retry}</button>
     </kaas-notice>`;
   }
