@@ -157,7 +157,7 @@ SCENES = [
     Scene("list", "loading", ".skeleton", spoil=lambda world: world.held.add("/v2/clusters")),
     Scene("list", "empty-admin", EMPTY, spoil=change(clusters=[])),
     Scene("list", "empty-user", EMPTY, who="user", spoil=change(clusters=[])),
-    Scene("list", "empty-scoped", EMPTY, homes=CLIENT, at="ClusterComputeResource:domain-c99", who="user"),
+    Scene("list", "empty-scoped", EMPTY, homes=CLIENT, at="ClusterComputeResource:domain-c55", who="user"),
     Scene("list", "filtered-to-nothing", EMPTY, "#/clusters?q=nothing&state=failed&label=team%3Dshop"),
     Scene("list", "nothing-on-hx", EMPTY, f"#/clusters?hx={HX_LAB['id']}", spoil=change(clusters=[cluster("a", "ready", [EAST])])),
     Scene("list", "filtered", ROWS, "#/clusters?state=degraded,unreachable,updating&sort=-state"),

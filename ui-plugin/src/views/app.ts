@@ -99,7 +99,7 @@ export class App extends LitElement {
 
   private renderView(session: Session, api: ApiClient) {
     if (!session.state.signedIn && session.isTrying) return html`<main class="trying"><p role="status">${strings.signIn.trying}</p></main>`;
-    if (this.card) return session.state.signedIn ? html`<kaas-card .api=${api} .subject=${this.card}></kaas-card>` : html`<p class="trying">${strings.card.signedOut}</p>`;
+    if (this.card) return session.state.signedIn ? html`<kaas-card .api=${api} .subject=${this.card}></kaas-card>` : html`<main class="trying"><p>${strings.card.signedOut}</p></main>`;
     if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;

@@ -36,7 +36,7 @@ export class ClusterDetail extends LitElement {
   /** Of the list that this was opened from. */
   @property({ attribute: false }) asked: ListQuery = FIRST_QUERY;
 
-  @query('h1') private heading!: HTMLElement | null;
+  @query('h1[tabindex]') private heading!: HTMLElement | null;
 
   private model!: ClusterDetailModel;
   private watch!: ListWatch;
@@ -111,7 +111,7 @@ export class ClusterDetail extends LitElement {
   private renderHead() {
     const { cluster, isGone, loading, stale, asOf, refreshedAt } = this.model;
     if (isGone) return html`<h1 tabindex="-1" class="sr-only">${strings.detail.goneTitle}</h1>`;
-    if (!cluster) return loading ? html`<p class="soft wait" role="status">${strings.detail.loading}</p>` : nothing;
+    if (!cluster) return html`<h1 class="sr-only">${strings.detail.parts}</h1>${loading ? html`<p class="soft wait" role="status">${strings.detail.loading}</p>` : nothing}`;
     return html`<div class="head">
       <h1 tabindex="-1"><bdi>${cluster.name}</bdi></h1>
       <kaas-state-badge .state=${cluster.state}></kaas-state-badge>
