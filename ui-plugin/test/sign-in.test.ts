@@ -59,6 +59,7 @@ describe('failures', () => {
     expect(describeKerberosFailure(refusal(401, 'invalid_credentials'))).toEqual({ ...words.kerberosFault.refused, requestId: 'r-1' });
     expect(describeSignInFailure(refusal(401, 'invalid_credentials')).detail).toBe(words.refused.detail);
     expect(describeKerberosFailure(refusal(429, 'too_many_requests', 'd', undefined, 3)).detail).toBe(words.throttled(3));
+    expect([3, 119, 120, 601].map((s) => words.throttled(s))).toEqual(['3 seconds', '119 seconds', '2 minutes', '11 minutes'].map((time) => `Too many attempts. Try again in ${time}.`));
   });
 
   it('says of a vCenter account that any of the three may be wrong', () => {

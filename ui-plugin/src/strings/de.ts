@@ -9,6 +9,9 @@ type Fault = ReturnType<Catalogue['error']['problem']>;
 const number = new Intl.NumberFormat('de').format;
 const plural = (n: number, one: string, many: string): string => `${number(n)} ${n === 1 ? one : many}`;
 
+/** How long somebody has to wait: nobody counts to 600. */
+const wait = (s: number): string => (s < 120 ? plural(s, 'Sekunde', 'Sekunden') : plural(Math.ceil(s / 60), 'Minute', 'Minuten'));
+
 const LATER = 'Versuchen Sie es in ein paar Minuten noch einmal. Bleibt es so, sagen Sie es einem Administrator dieses Dienstes.';
 const DATABASE: Fault = { detail: 'Der Dienst erreicht seine Datenbank nicht.', remedy: LATER };
 const NOT_READY: Fault = { detail: 'Der Dienst ist gerade nicht bereit.', remedy: LATER };
@@ -111,7 +114,7 @@ export const catalogue: Catalogue = {
     },
     vcenterAway: { detail: 'Das vCenter, das Ihr Passwort prüft, ist gerade nicht zu erreichen.', remedy: LATER },
     directoryAway: (name) => ({ detail: `Das Verzeichnis ${name}, das Ihr Passwort prüft, ist gerade nicht zu erreichen.`, remedy: LATER }),
-    throttled: (s) => (s === null ? 'Zu viele Versuche. Warten Sie ein wenig.' : `Zu viele Versuche. Versuchen Sie es in ${plural(s, 'Sekunde', 'Sekunden')} noch einmal.`),
+    throttled: (s) => (s === null ? 'Zu viele Versuche. Warten Sie ein wenig.' : `Zu viele Versuche. Versuchen Sie es in ${wait(s)} noch einmal.`),
   },
 
   changePassword: {
@@ -446,7 +449,7 @@ export const catalogue: Catalogue = {
     },
     stillWaiting: 'Der Dienst hat noch nicht geantwortet. Es wird weiter gewartet …',
     requestId: 'Anfragenummer',
-    retryIn: (s) => `Warten Sie ${plural(s, 'Sekunde', 'Sekunden')}, bevor Sie es noch einmal versuchen.`,
+    retryIn: (s) => `Warten Sie ${wait(s)}, bevor Sie es noch einmal versuchen.`,
     retry: 'Noch einmal versuchen',
   },
 };

@@ -15,6 +15,9 @@ interface Fault {
 const number = new Intl.NumberFormat('en').format;
 const plural = (n: number, one: string, many: string): string => `${number(n)} ${n === 1 ? one : many}`;
 
+/** How long somebody has to wait: nobody counts to 600. */
+const wait = (s: number): string => (s < 120 ? plural(s, 'second', 'seconds') : plural(Math.ceil(s / 60), 'minute', 'minutes'));
+
 const LATER = 'Try again in a few minutes. If it stays like this, tell an administrator of this service.';
 const DATABASE: Fault = { detail: 'The service cannot reach its database.', remedy: LATER };
 const NOT_READY: Fault = { detail: 'The service is not ready right now.', remedy: LATER };
@@ -115,7 +118,7 @@ export const catalogue = {
     noRole: { detail: 'The service knows who you are, but you may not use it yet.', remedy: 'Ask an administrator of this service for a role. The request id helps to find the reason.' },
     vcenterAway: { detail: 'The vCenter that checks your password cannot be reached right now.', remedy: LATER },
     directoryAway: (name: string) => ({ detail: `The directory ${name}, which checks your password, cannot be reached right now.`, remedy: LATER }),
-    throttled: (s: number | null) => (s === null ? 'Too many attempts. Wait a little.' : `Too many attempts. Try again in ${plural(s, 'second', 'seconds')}.`),
+    throttled: (s: number | null) => (s === null ? 'Too many attempts. Wait a little.' : `Too many attempts. Try again in ${wait(s)}.`),
   },
 
   changePassword: {
@@ -452,7 +455,7 @@ export const catalogue = {
     },
     stillWaiting: 'The service has not answered yet. Still waiting …',
     requestId: 'Request id',
-    retryIn: (s: number) => `Wait ${plural(s, 'second', 'seconds')} before you try again.`,
+    retryIn: (s: number) => `Wait ${wait(s)} before you try again.`,
     retry: 'Try again',
   },
 };
