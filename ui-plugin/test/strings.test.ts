@@ -8,7 +8,7 @@ const SAME: Record<string, readonly string[]> = {
   de: [
     'product', 'header.role.admin', 'header.name', 'signIn.vcenterAddress', 'table.column.name', 'table.column.version', 'table.column.labels', 'table.csv.name',
     'table.csv.dashboard', 'table.csv.labels', 'table.dashboard', 'table.none', 'detail.labels', 'detail.node.cpu', 'detail.cpus', 'detail.nodeRole.worker',
-    'table.vsphere', 'empty.noneAdminCommand',
+    'table.vsphere', 'empty.noneAdminCommand', 'overview.inState',
   ],
 };
 
@@ -36,6 +36,17 @@ const english = textsOf(catalogues.get('en'));
 const others = [...catalogues].filter(([language]) => language !== 'en');
 
 afterEach(() => chooseLanguage(['en']));
+
+describe('states in numbers', () => {
+  it('are a part of a sentence', () => {
+    const told = (language: string, n: number, state: 'deleting' | 'degraded') => {
+      const words = catalogues.get(language);
+      return words?.overview.inState(n, words.state[state]);
+    };
+    expect(['en', 'de'].flatMap((language) => [told(language, 1, 'deleting'), told(language, 2, 'deleting'), told(language, 2, 'degraded')])).toEqual(
+      ['1 deleting', '2 deleting', '2 degraded', '1 wird gelöscht', '2 werden gelöscht', '2 eingeschränkt']);
+  });
+});
 
 describe('catalogues', () => {
   it('are there', () => {

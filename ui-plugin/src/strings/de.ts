@@ -358,6 +358,7 @@ export const catalogue: Catalogue = {
     refreshFailed: 'Der Überblick war nicht zu aktualisieren',
     clusters: () => 'Cluster insgesamt',
     clustersOn: (n, others) => `${number(n)} Kubernetes-Cluster${others ? `: ${others}` : ''}`,
+    inState: (n, state) => `${number(n)} ${state.toLowerCase().replace(/^wird /, n === 1 ? 'wird ' : 'werden ')}`,
     notConnected: 'Der Dienst ist nicht mit ihm verbunden; Zustand und Belegung sind deshalb nicht bekannt.',
     noHx: 'Es gibt keinen HX-Cluster, den Sie sehen dürfen.',
     gone: 'Nicht mehr in vCenter',

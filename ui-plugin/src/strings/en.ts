@@ -364,6 +364,7 @@ export const catalogue = {
     refreshFailed: 'The overview could not be refreshed',
     clusters: (n: number): string => (n === 1 ? 'cluster' : 'clusters'),
     clustersOn: (n: number, others: string) => `${plural(n, 'Kubernetes cluster', 'Kubernetes clusters')}${others ? `: ${others}` : ''}`,
+    inState: (n: number, state: string) => `${number(n)} ${state.toLowerCase()}`,
     notConnected: 'The service is not connected to it, so its health and capacity are not known.',
     noHx: 'There is no HX cluster that you may see.',
     gone: 'No longer in vCenter',

@@ -133,7 +133,7 @@ function stateLink(state: ClusterState, counts: ClusterCounts) {
 /** What is not as it should be, in words: "1 degraded, 2 failed". */
 function worstOf({ states }: ClusterCounts): string {
   const bad = STATES.filter((state) => state !== 'ready' && states[state] > 0);
-  return bad.map((state) => `${shortNumber(states[state])} ${describeState(state).word}`).join(', ');
+  return bad.map((state) => strings.overview.inState(states[state], describeState(state).word)).join(', ');
 }
 
 function renderHealth({ tone, words }: HealthText) {
