@@ -32,6 +32,9 @@ describe('replicas', () => {
   ] as const)('%j while %s', (replicas, state, short, tone, spoken) => {
     expect(describeReplicas(replicas, state)).toEqual({ short, tone, spoken });
   });
+  it('have the separators of the language', () => {
+    expect(describeReplicas({ ready: 1000, desired: 12345 }, 'degraded').short).toBe('1,000 / 12,345');
+  });
 });
 
 describe('placement', () => {

@@ -37,7 +37,7 @@ export function describeReplicas(replicas: Replicas, state: ClusterState): Repli
   const { ready, desired } = replicas;
   const calm = ready === null || describeState(state).tone === 'busy';
   const tone = ready !== null && ready >= desired ? 'good' : calm ? 'neutral' : ready === 0 ? 'bad' : 'warning';
-  return { short: `${ready ?? '?'} / ${desired}`, spoken: strings.table.ready(ready, desired), tone };
+  return { short: `${ready === null ? '?' : shortNumber(ready)} / ${shortNumber(desired)}`, spoken: strings.table.ready(ready, desired), tone };
 }
 
 const ISO_TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
