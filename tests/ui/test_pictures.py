@@ -127,7 +127,16 @@ MINE = change(must_change={"admin"})
 OUTSIDE = ("tab", "hx")  # in the vSphere Client nobody has an account of his own
 CLIENT = ("vsphere",)
 PLACED = {key: {"cluster": {"id": ident("cluster prod-2"), "name": "prod-2"}} | node for key, node in enumerate(NODES)}
-OVERFLOW = """() => { const { documentElement: all } = document; return all.scrollWidth - all.clientWidth; }"""
+# By how many pixels the page is wider than its frame, or a table than its card with 8 pixels of air at its right.
+OVERFLOW = """() => {
+  const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+  const right = (e) => e.getBoundingClientRect().right;
+  const text = (cell) => { const range = document.createRange(); range.selectNodeContents(cell); return right(range); };
+  const cells = all(document).filter((e) => e.matches('th:last-child, td:last-child') && getComputedStyle(e).position !== 'absolute');
+  const over = cells.map((e) => text(e) + 8 - right(e.closest('table').parentNode.host ?? e.closest('table').parentNode));
+  const { scrollWidth, clientWidth } = document.documentElement;
+  return Math.max(0, scrollWidth - clientWidth, ...over);
+}"""
 BARE_PAGE = ("page-has-heading-one",)  # a card in a page of the client; a word while one waits
 NODES_ON = change(nodes_on={"vm-7": [PLACED[1]], "host-9": list(PLACED.values())})
 

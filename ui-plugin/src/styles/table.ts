@@ -11,6 +11,7 @@ export const tableStyles = css`
     height: 36px; border-bottom: 1px solid var(--line-strong); background: var(--card-alt);
   }
   thead th:first-child, tbody tr > :first-child { padding-left: var(--space-4); }
+  thead th:last-child, tbody tr > :last-child { padding-right: var(--space-4); }
   thead th:first-child { border-top-left-radius: var(--radius); }
   thead th:last-child { border-top-right-radius: var(--radius); }
   .sort { min-height: 28px; padding: 0 var(--space-1); margin: 0 calc(-1 * var(--space-1)); border: 0; background: none; font-weight: inherit; color: inherit; text-align: left; white-space: normal; gap: 2px; }
@@ -51,6 +52,7 @@ export const tableStyles = css`
   @media (max-width: 1100px) {
     tbody th, tbody td, thead th { padding-left: var(--space-1); padding-right: var(--space-1); }
     thead th:first-child, tbody tr > :first-child { padding-left: var(--space-3); }
+    thead th:last-child, tbody tr > :last-child { padding-right: var(--space-3); }
     kaas-state-badge { white-space: normal; }
     td.state { min-width: 0; }
     tbody .name { min-width: 12ch; }
@@ -67,7 +69,7 @@ export const tableStyles = css`
     /* Columns that cannot be sorted need no head here: each value has its own label. */
     thead th:not([aria-sort]) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     tbody tr { padding: var(--space-3) var(--space-4); border-bottom: 1px solid var(--line); }
-    tbody th, tbody td, tbody tr > :first-child { height: auto; padding: 2px 0; border: 0; }
+    tbody th, tbody td, tbody tr > :first-child, tbody tr > :last-child { height: auto; padding: 2px 0; border: 0; }
     tbody tr:hover > * { background: none; }
     tbody tr { display: flex; flex-direction: column; }
     tbody .name { order: -1; width: auto; max-width: none; font-size: var(--type-title); }
