@@ -56,7 +56,7 @@ export const tableStyles = css`
     kaas-state-badge { white-space: normal; }
     td.state { min-width: 0; }
     tbody .name { min-width: 12ch; }
-    .endpoint bdi { max-width: 10ch; }
+    .endpoint bdi { max-width: 21ch; }
     .tag { max-width: 11ch; padding: 0 var(--space-1); }
   }
 

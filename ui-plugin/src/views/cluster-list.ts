@@ -57,7 +57,7 @@ export class ClusterList extends LitElement {
 
   private model!: ClusterListModel;
   private watch!: ListWatch;
-  private readonly narrow = matchMedia('(max-width: 1000px)');
+  private readonly narrow = matchMedia('(max-width: 1100px)');
   private readonly onWidth = (): void => this.requestUpdate();
   /** The same at each rendering: another one would have the whole table rendered. */
   private readonly addressOf = (id: string): string => writeAddress({ ...FIRST_PLACE, id, query: this.model.query });
