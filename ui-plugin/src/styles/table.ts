@@ -29,7 +29,7 @@ export const tableStyles = css`
   .name a bdi { font-weight: 600; white-space: pre-wrap; overflow-wrap: anywhere; }
   .sub { display: block; font-size: var(--type-small); line-height: 1.3; overflow-wrap: anywhere; }
   .name > bdi, .reason { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 1; overflow: hidden; overflow-wrap: anywhere; }
-  td.state { min-width: 16ch; max-width: 34ch; }
+  td.state { min-width: 24ch; max-width: 34ch; }
   kaas-state-badge { white-space: nowrap; }
   td.placement { min-width: 10ch; }
   .place { display: inline-block; max-width: 20ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
