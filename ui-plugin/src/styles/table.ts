@@ -24,7 +24,7 @@ export const tableStyles = css`
   tbody tr:hover > * { background: var(--hover); }
 
   tbody .name { width: 20%; min-width: 15ch; max-width: 32ch; }
-  .name a { display: inline-block; min-height: var(--target); line-height: var(--target); max-width: 100%; }
+  .name a { display: inline-block; min-height: var(--target); padding: 3px 0; line-height: 1.3; max-width: 100%; }
   /* Two spaces in a name are two spaces. */
   .name a bdi { font-weight: 600; white-space: pre-wrap; overflow-wrap: anywhere; }
   .sub { display: block; font-size: var(--type-small); line-height: 1.3; overflow-wrap: anywhere; }
