@@ -19,7 +19,7 @@ export class Toolbar extends LitElement {
     .filter { position: relative; flex: 1 1 160px; max-width: 400px; }
     .filter svg { position: absolute; left: 10px; top: 8px; color: var(--text-soft); pointer-events: none; }
     .filter input { padding-left: 32px; }
-    .select { flex: 0 1 200px; min-width: 130px; }
+    .select { flex: 0 1 240px; min-width: 130px; }
     .label { min-width: 0; max-width: 100%; background: var(--selected); border-color: var(--accent); font-weight: 400; }
     .label bdi { overflow: hidden; text-overflow: ellipsis; }
     .right { display: flex; flex-wrap: wrap; gap: var(--space-2); margin-left: auto; }
