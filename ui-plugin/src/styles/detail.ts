@@ -23,6 +23,7 @@ export const detailStyles = css`
   dl { display: grid; grid-template-columns: minmax(8em, auto) minmax(0, 1fr); gap: var(--space-2) var(--space-4); margin: 0; align-items: baseline; font-size: var(--type-dense); }
   dt { color: var(--text-soft); }
   dd { margin: 0; overflow-wrap: anywhere; }
+  time .soft { white-space: nowrap; }
   dd a { display: inline-flex; align-items: center; gap: var(--space-1); min-height: var(--target); }
   dd svg { width: 12px; height: 12px; }
   dd .share { width: 96px; height: 8px; }
