@@ -145,7 +145,9 @@ def connection(hx_cluster: dict[str, Any], state: str = "ok", **facts: Any) -> d
             "vsphere_cluster": hx_cluster["name"],
             "capacity_bytes": 40 << 40, "used_bytes": 14 << 40, "nodes_configured": 4, "nodes_online": 4, "alarms": 0}
     status = {"state": state, "since": ago(days=2), "checked_at": ago(minutes=1), "duration_ms": 80, "next_login_at": None, "refusals": 0,
-              "reason": None if state == "ok" else "unreachable", "detail": None, "remedy": None,
+              "reason": None if state == "ok" else "unreachable",
+              "detail": None if state == "ok" else "hx-lab.example.com:443 does not answer",
+              "remedy": None if state == "ok" else "check its address and the firewall",
               "facts": said | facts if state == "ok" else None}
     return {"hx_cluster": {"id": hx_cluster["id"], "name": hx_cluster["name"], "name_source": hx_cluster["name_source"]},
             "address": "hx.example.com", "port": 443, "user_name": "kaas", "inherited": False, "ca_pem": None,

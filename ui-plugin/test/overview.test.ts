@@ -13,7 +13,7 @@ const FACTS: HxFacts = {
   version: '5.5', state: 'ONLINE', resiliency: 'HEALTHY', space: 'NORMAL', messages: null, capacity_bytes: 4 * 1024 ** 4, used_bytes: 1024 ** 4, nodes_configured: 4, nodes_online: 4, alarms: 0,
 };
 const connection = (id: string, facts: HxFacts | null = FACTS, state: HxConnection['status']['state'] = 'ok'): HxConnection => ({
-  hx_cluster: { id }, status: { state, checked_at: null, facts } });
+  hx_cluster: { id }, status: { state, checked_at: null, detail: null, remedy: null, facts } });
 const refusal = (code: string): ApiError => new ApiError({ kind: 'problem', problem: { type: '', title: '', status: 403, code, detail: '', request_id: '' }, retryAfterS: null });
 
 describe('the overview', () => {

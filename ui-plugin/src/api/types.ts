@@ -189,7 +189,7 @@ export interface HxFacts {
 
 export interface HxConnection {
   hx_cluster: { id: string };
-  status: { state: 'unknown' | 'ok' | 'failing' | 'refused'; checked_at: string | null; facts: HxFacts | null };
+  status: { state: 'unknown' | 'ok' | 'failing' | 'refused'; checked_at: string | null; detail: string | null; remedy: string | null; facts: HxFacts | null };
 }
 
 export interface Vcenter {

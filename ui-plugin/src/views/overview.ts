@@ -3,13 +3,14 @@
 import { LitElement, html, nothing } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
-import type { ClusterCounts, ClusterState, HxFacts, Role } from '../api/types.js';
+import type { ClusterCounts, ClusterState, HxConnection, HxFacts, Role } from '../api/types.js';
 import { listAddress } from '../model/address.js';
 import { describeFailure } from '../model/failure-text.js';
 import { STATES, describeState, shortNumber, vsphereName } from '../model/format.js';
 import { describeCapacity, describeHealth, type HealthText } from '../model/hx-health.js';
 import { ListWatch } from '../model/list-watch.js';
 import { OverviewModel, type HxOverview } from '../model/overview.js';
+import { sentence } from '../model/sentence.js';
 import '../parts/age.js';
 import { ring, stateBar } from '../parts/drawings.js';
 import { noClusters } from '../parts/empty.js';
@@ -120,6 +121,7 @@ export class Overview extends LitElement {
       <p class="soft"><bdi>${vsphereName(hx.vsphere_cluster)}</bdi></p>
       ${health ? renderHealth(health) : nothing}
       ${this.viewerRole === 'admin' && hx.present && !connection ? html`<p class="soft">${strings.overview.notConnected}</p>` : nothing}
+      ${connection ? renderWhyNot(connection) : nothing}
       ${connection?.status.facts ? renderFacts(connection.status.facts) : nothing}
       ${counts ? html`<div class="on">${stateBar(counts, 6)}<p>${strings.overview.clustersOn(counts.total, worstOf(counts))}</p></div>` : nothing}`;
   }
@@ -138,6 +140,12 @@ function worstOf({ states }: ClusterCounts): string {
 
 function renderHealth({ tone, words }: HealthText) {
   return html`<p class="health ${tone}">${toneIcon[tone]}${words.join(', ')}</p>`;
+}
+
+/** In the service's words: only administrators see connections. */
+function renderWhyNot({ status: { state, detail, remedy } }: HxConnection) {
+  if (state === 'ok') return nothing;
+  return [detail, remedy].filter((text) => text !== null).map((text) => html`<p class="messages"><bdi>${sentence(text)}</bdi></p>`);
 }
 
 function renderFacts(facts: HxFacts) {
