@@ -6,7 +6,7 @@ import type { ClusterState, HxCluster, Placement } from '../src/api/types.js';
 import { describeFailure, describeSignInFailure } from '../src/model/failure-text.js';
 import { absoluteTime, age, askedLabel, describeHxClusters, describePlacement, describeReason, describeReplicas, describeState, freshness, hostOf, relativeTime, safeHttpsUrl } from '../src/model/format.js';
 import { sentence } from '../src/model/sentence.js';
-import { missingField, sourceOf } from '../src/model/sign-in-form.js';
+import { missingFields, sourceOf } from '../src/model/sign-in-form.js';
 import { chooseLanguage, strings } from '../src/strings/index.js';
 
 const v = (name: string | null, moref = 'domain-c7', datacenter: string | null = 'DC0') => ({ vcenter_id: 'v', datacenter, moref, name });
@@ -160,11 +160,11 @@ describe('failures', () => {
 
 describe('sign-in form', () => {
   const form = { account: 'vcenter' as const, vcenter: 'vc', username: 'u', password: ' ' };
-  it('asks for the first missing field', () => {
-    expect(missingField(form)).toBeNull();
-    expect(missingField({ ...form, vcenter: '' })).toBe('vcenter');
-    expect(missingField({ ...form, account: 'local', vcenter: '', username: '' })).toBe('username');
-    expect(missingField({ ...form, password: '' })).toBe('password');
+  it('asks for what is missing', () => {
+    expect(missingFields(form)).toEqual([]);
+    expect(missingFields({ ...form, vcenter: '' })).toEqual(['vcenter']);
+    expect(missingFields({ ...form, account: 'local', vcenter: '', username: '' })).toEqual(['username']);
+    expect(missingFields({ ...form, password: '' })).toEqual(['password']);
   });
   it('says who checks the password', () => {
     expect(sourceOf(form)).toBe('vcenter:vc');

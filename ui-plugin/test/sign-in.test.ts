@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, type Failure } from '../src/api/error.js';
 import { describeKerberosFailure, describeSignInFailure, isQuietKerberosFailure } from '../src/model/failure-text.js';
-import { USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingField, sourceOf, type SignInForm } from '../src/model/sign-in-form.js';
+import { USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingFields, sourceOf, type SignInForm } from '../src/model/sign-in-form.js';
 import { strings } from '../src/strings/index.js';
 
 const FILLED: SignInForm = { account: 'local', vcenter: '', username: 'anna', password: 'secret' };
@@ -40,10 +40,10 @@ describe('accounts', () => {
   });
 
   it('wants all of it, in the order of the form', () => {
-    expect(missingField(FILLED)).toBeNull();
-    expect(missingField({ ...FILLED, account: 'vcenter', username: '' })).toBe('vcenter');
-    expect(missingField({ ...FILLED, account: 'directory:corp', username: '', password: '' })).toBe('username');
-    expect(missingField({ ...FILLED, password: '' })).toBe('password');
+    expect(missingFields(FILLED)).toEqual([]);
+    expect(missingFields({ ...FILLED, account: 'vcenter', username: '' })).toEqual(['vcenter', 'username']);
+    expect(missingFields({ ...FILLED, account: 'directory:corp', username: '', password: '' })).toEqual(['username', 'password']);
+    expect(missingFields({ ...FILLED, password: '' })).toEqual(['password']);
   });
 });
 

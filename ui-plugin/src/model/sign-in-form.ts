@@ -36,11 +36,10 @@ export function directoryOf(account: Account): string | null {
   return account.startsWith(DIRECTORY) ? account.slice(DIRECTORY.length) : null;
 }
 
-/** The first field that must still be filled in, in the order of the form. */
-export function missingField(form: SignInForm): SignInField | null {
-  if (form.account === 'vcenter' && form.vcenter === '') return 'vcenter';
-  if (form.username === '') return 'username';
-  return form.password === '' ? 'password' : null;
+/** The fields that must still be filled in, in the order of the form. */
+export function missingFields(form: SignInForm): SignInField[] {
+  const fields: SignInField[] = form.account === 'vcenter' ? ['vcenter', 'username', 'password'] : ['username', 'password'];
+  return fields.filter((field) => form[field] === '');
 }
 
 /** `source` of the sign-on call. */

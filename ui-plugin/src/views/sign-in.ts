@@ -8,7 +8,7 @@ import { ApiError, isAborted } from '../api/error.js';
 import type { LoginWays } from '../api/types.js';
 import { describeKerberosFailure, describeSignInFailure, isQuietKerberosFailure, type FailureText } from '../model/failure-text.js';
 import {
-  USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingField, sourceOf, type Account, type SignInField, type SignInForm,
+  USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingFields, sourceOf, type Account, type SignInField, type SignInForm,
 } from '../model/sign-in-form.js';
 import { logo } from '../parts/icons.js';
 import '../parts/notice.js';
@@ -37,7 +37,7 @@ export class SignIn extends LitElement {
   @state() private account: Account = 'local';
   @state() private busy: 'password' | 'kerberos' | null = null;
   @state() private failure: FailureText | null = null;
-  @state() private missing: SignInField | null = null;
+  @state() private missing: readonly SignInField[] = [];
 
   @query('form') private form!: HTMLFormElement;
 
@@ -116,7 +116,7 @@ export class SignIn extends LitElement {
   }
 
   private renderField(name: SignInField, label: string, hint: string) {
-    const missing = this.missing === name;
+    const missing = this.missing.includes(name);
     const autocomplete = { vcenter: 'off', username: 'username', password: 'current-password' } as const;
     return html`<div class="field">
       <label for=${name}>${label}</label>
@@ -150,7 +150,7 @@ export class SignIn extends LitElement {
   private choose(account: Account) {
     this.account = account;
     this.failure = null;
-    this.missing = null;
+    this.missing = [];
   }
 
   /** `byItself`: nobody has asked for it, so that it did not work is told only where somebody has to know. */
@@ -175,8 +175,9 @@ export class SignIn extends LitElement {
     event.preventDefault();
     if (this.busy === 'password') return;
     const form = this.read();
-    this.missing = missingField(form);
-    if (this.missing) return this.focusField(this.missing);
+    this.missing = missingFields(form);
+    const [first] = this.missing;
+    if (first) return this.focusField(first);
     this.attempt?.abort();
     this.busy = 'password';
     this.failure = null;
