@@ -28,6 +28,12 @@ export class NodeTable extends LitElement {
     .share { display: block; margin-bottom: 2px; }
     .amount { white-space: nowrap; font-size: var(--type-small); font-variant-numeric: tabular-nums; }
     tbody .name { width: 18%; }
+    /* A narrow frame takes its room from amounts, which may be of two lines, not from the names of hosts. */
+    @media (min-width: 761px) and (max-width: 1000px) {
+      tbody td:nth-child(4) { min-width: 18ch; }
+      .amount { white-space: normal; }
+      .share { width: 64px; }
+    }
     .machine { display: inline-flex; align-items: center; gap: var(--space-1); min-height: var(--target); }
     .machine bdi { min-width: 0; }
     .machine svg { flex: none; width: 12px; height: 12px; }
