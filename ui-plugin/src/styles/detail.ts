@@ -32,7 +32,7 @@ export const detailStyles = css`
   .code { font-family: var(--mono); font-size: var(--type-small); }
   .tags { display: flex; flex-wrap: wrap; gap: var(--space-1); margin: 0; padding: 0; list-style: none; min-width: 0; }
   .tag {
-    display: inline-flex; align-items: center; min-height: var(--target); padding: 0 var(--space-2); border: 1px solid var(--line-strong); border-radius: var(--radius);
+    display: inline-flex; align-items: center; min-height: var(--target); padding: 2px var(--space-2); border: 1px solid var(--line-strong); border-radius: var(--radius);
     font-size: var(--type-small); overflow-wrap: anywhere;
   }
   @media (max-width: 1100px) { :host { padding-left: var(--space-4); padding-right: var(--space-4); } }
