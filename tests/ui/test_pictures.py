@@ -181,7 +181,7 @@ SCENES = [
     Scene("list", "columns", "kaas-column-menu [type=checkbox]", act=click("Columns")),
     Scene("list", "account", "#account", homes=OUTSIDE, act=lambda frame, world: frame.locator(".me").click()),
     Scene("list", "unknown-hx", STATUS, "?hx_cluster=nowhere", homes=("hx",)),
-    Scene("list", "20000", "kaas-pager nav", "#/clusters?page=200&size=100", spoil=many),
+    Scene("list", "20000", "kaas-pager nav", "#/clusters?page=800&size=25", spoil=many),
     Scene("list", "hard-names", ROWS, spoil=hard),
     Scene("details", "summary", FILLED, PROD),
     Scene("details", "summary-user", FILLED, PROD, who="user"),
@@ -246,7 +246,7 @@ def test_every_state_in_every_home(mock: MockKaasd, make_page: MakePage, shots: 
             for theme in ("light", "dark"):
                 frame.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
                 shots(watched.page, f"{scene.page}.{scene.state}.{name}.{theme}")
-                assert WatchedPage.axe_in(frame, *scene.without) == []
+                assert WatchedPage.axe_in(frame, *scene.without, only=("color-contrast",) if theme == "dark" else ()) == []
             assert frame.evaluate(OVERFLOW) == 0
     finally:
         mock.world.release()

@@ -85,11 +85,13 @@ class WatchedPage:
         return self.axe_in(self.page.main_frame, *without)
 
     @staticmethod
-    def axe_in(frame: Frame, *without: str) -> list[str]:
-        """The same of one frame, without those in it."""
+    def axe_in(frame: Frame, *without: str, only: tuple[str, ...] = ()) -> list[str]:
+        """The same of one frame, without those in it; of some rules only."""
         # As an expression through the debugger: a script element would be stopped by the page's CSP.
-        frame.evaluate(AXE.read_text(encoding="utf-8"))
-        found: dict[str, Any] = frame.evaluate("axe.run({resultTypes: ['violations'], iframes: false})")
+        if not frame.evaluate("'axe' in window"):
+            frame.evaluate(AXE.read_text(encoding="utf-8"))
+        asked = {"resultTypes": ["violations"], "iframes": False, **({"runOnly": list(only)} if only else {})}
+        found: dict[str, Any] = frame.evaluate("(asked) => axe.run(asked)", asked)
         return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']]}" for v in found["violations"] if v["id"] not in without]
 
     def small_targets(self) -> list[str]:
