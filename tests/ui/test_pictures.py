@@ -22,7 +22,7 @@ DOWN = Refusal(503, "database_unavailable", "The database does not answer.", "Lo
 NO = Refusal(403, "forbidden", "this needs a role", headers={"Retry-After": "600"})
 PROD = f"#/clusters/{ident('cluster prod-2')}"
 BARE = f"#/clusters/{ident('cluster somewhere')}"
-LONG = "team-a-very-long-name-of-a-cluster-that-somebody-made-by-a-script-and-that-never-ends-0123456789"
+LONG = "team-a-cluster-that-a-script-gave-its-longest-name"
 LONG_ID = f"#/clusters/{ident(f'cluster {LONG}')}"
 
 
@@ -105,7 +105,7 @@ def hard(world: World) -> None:
         cluster(LONG, "degraded", [far], workers=(1, 12345), labels=tags, description="long " * 60, created_at=ago(days=4000),
                 updated_at=ago(days=3000), observed_at=ago(days=800),
                 state_reason=f"VM {LONG}-control-plane-0 is powered off; VM {LONG}-1 is gone; and 12 more",
-                api_endpoint=f"https://{LONG[:60]}.{LONG[:60]}.example.com:6443", dashboard_url=f"https://{LONG[:60]}.example.com/"),
+                api_endpoint=f"https://{LONG}.{LONG}.example.com:6443", dashboard_url=f"https://{LONG}.example.com/"),
         cluster("<script>alert(1)</script>", "ready", [EAST], description="\"><img src=x onerror=alert(1)>"),
         cluster("עברית-אשכול", "failed", [EAST], description="תיאור קצר", state_reason="אין כתובת פנויה"),
         cluster("مجموعة", "ready", [EAST], labels={"فريق": "متجر"}), cluster("日本語クラスタ", "updating", [EAST]),  # noqa: RUF001

@@ -21,6 +21,13 @@ describe('states', () => {
   });
 });
 
+describe('sentences', () => {
+  it('leave addresses at their beginning as they are', () => {
+    expect(['hx-1.example.com:443 does not answer', 'localhost:443 is busy', 'database: it is away'].map(sentence)).toEqual(
+      ['hx-1.example.com:443 does not answer.', 'localhost:443 is busy.', 'Database: it is away.']);
+  });
+});
+
 describe('replicas', () => {
   it.each([
     [{ ready: 3, desired: 3 }, 'ready', '3 / 3', 'good', '3 of 3 ready'],

@@ -7,7 +7,8 @@ const SMALL_NAMES = new Set(['kaasd', 'kaasctl']);
 /** The service's words begin small and end without a stop. */
 export function sentence(text: string): string {
   const first = /^[\w-]*/.exec(text)?.[0] ?? '';
-  const isName = first !== first.toLowerCase() || SMALL_NAMES.has(first);
+  const isAddress = /^[.:@]\w/.test(text.slice(first.length));
+  const isName = isAddress || first !== first.toLowerCase() || SMALL_NAMES.has(first);
   const whole = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
