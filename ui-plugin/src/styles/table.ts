@@ -23,15 +23,15 @@ export const tableStyles = css`
   tbody th, tbody td { height: 48px; text-align: left; vertical-align: middle; padding: var(--space-1) var(--space-2); border-bottom: 1px solid var(--line); font-weight: 400; }
   tbody tr:hover > * { background: var(--hover); }
 
-  tbody .name { width: 20%; min-width: 15ch; max-width: 32ch; }
+  tbody .name { width: 18%; min-width: 15ch; max-width: 32ch; }
   .name a { display: inline-block; min-height: var(--target); padding: 3px 0; line-height: 1.3; max-width: 100%; }
   /* Two spaces in a name are two spaces. */
   .name a bdi { font-weight: 600; white-space: pre-wrap; overflow-wrap: anywhere; }
   .sub { display: block; font-size: var(--type-small); line-height: 1.3; overflow-wrap: anywhere; }
   .name > bdi, .reason { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 1; overflow: hidden; overflow-wrap: anywhere; }
-  td.state { min-width: 24ch; max-width: 34ch; }
+  td.state { min-width: 22ch; max-width: 34ch; }
   kaas-state-badge { white-space: nowrap; }
-  td.placement { min-width: 10ch; }
+  td.placement { min-width: 12ch; }
   .place { display: inline-block; max-width: 20ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
   .version, .age time, .changed time { font-variant-numeric: tabular-nums; }
   .age time { white-space: nowrap; }
@@ -49,14 +49,19 @@ export const tableStyles = css`
   }
   .tag bdi { overflow: hidden; text-overflow: ellipsis; }
 
+  /* The longest of everything still has to fit. */
+  @media (max-width: 1400px) {
+    .place, .tag { max-width: 13ch; }
+    .endpoint bdi { max-width: 21ch; }
+  }
+
   @media (max-width: 1100px) {
     tbody th, tbody td, thead th { padding-left: var(--space-1); padding-right: var(--space-1); }
     thead th:first-child, tbody tr > :first-child { padding-left: var(--space-3); }
     thead th:last-child, tbody tr > :last-child { padding-right: var(--space-3); }
     kaas-state-badge { white-space: normal; }
-    td.state { min-width: 0; }
+    td.state { min-width: 18ch; }
     tbody .name { min-width: 12ch; }
-    .endpoint bdi { max-width: 21ch; }
     .tag { max-width: 11ch; padding: 0 var(--space-1); }
   }
 
