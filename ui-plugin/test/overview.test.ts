@@ -37,6 +37,18 @@ describe('the overview', () => {
     expect([shown.counts?.total, shown.hxClusters?.map((one) => [one.hx.id, one.counts?.total, one.connection?.hx_cluster.id])]).toEqual([9, [['a', 2, undefined], ['b', 2, 'b']]]);
   });
 
+  it('is loading until something is there, however quietly it is asked for again', async () => {
+    const shown = model();
+    void shown.load();
+    const again = shown.load(true);
+    expect(shown.loading).toBe(true);
+    await again;
+    expect(shown.loading).toBe(false);
+    const quiet = shown.load(true);
+    expect(shown.loading).toBe(false);
+    await quiet;
+  });
+
   it('does not ask for what only administrators may know', async () => {
     isAdmin = false;
     await model().load();

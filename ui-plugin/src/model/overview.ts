@@ -35,8 +35,8 @@ export class OverviewModel {
     this.running?.abort();
     const running = new AbortController();
     this.running = running;
-    this.loading = !quiet;
-    if (!quiet) this.changed();
+    this.loading = !quiet || this.counts === null;
+    if (this.loading) this.changed();
     try {
       const [counts, hxClusters] = await Promise.all([this.api.countClusters({}, running.signal), this.loadHxClusters(running.signal)]);
       if (this.running !== running) return;
