@@ -161,7 +161,7 @@ export const catalogue: Catalogue = {
     filterLabel: 'Cluster filtern',
     hxCluster: 'HX-Cluster',
     allHxClusters: 'Alle HX-Cluster',
-    hxNotLoaded: 'HX-Cluster waren nicht zu laden',
+    hxNotLoaded: 'HX-Cluster nicht geladen',
     hxGone: (label) => `${label} (fort)`,
     hxUnknown: (name) => `Es gibt keinen HX-Cluster „${name}“, den Sie sehen dürfen. Gezeigt werden alle Cluster.`,
     hxSeveral: (name) => `Mehrere HX-Cluster heißen „${name}“: Wählen Sie einen davon. Gezeigt werden alle Cluster.`,

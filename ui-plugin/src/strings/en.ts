@@ -166,7 +166,7 @@ export const catalogue = {
     filterLabel: 'Filter clusters',
     hxCluster: 'HX cluster',
     allHxClusters: 'All HX clusters',
-    hxNotLoaded: 'HX clusters could not be loaded',
+    hxNotLoaded: 'HX clusters not loaded',
     hxGone: (label: string) => `${label} (gone)`,
     hxUnknown: (name: string) => `There is no HX cluster “${name}” that you may see. All clusters are shown.`,
     hxSeveral: (name: string) => `Several HX clusters are called “${name}”: choose one of them. All clusters are shown.`,
