@@ -108,7 +108,7 @@ def hard(world: World) -> None:
                 api_endpoint=f"https://{LONG}.{LONG}.example.com:6443", dashboard_url=f"https://{LONG}.example.com/"),
         cluster("<script>alert(1)</script>", "ready", [EAST], description="\"><img src=x onerror=alert(1)>"),
         cluster("עברית-אשכול", "failed", [EAST], description="תיאור קצר", state_reason="אין כתובת פנויה"),
-        cluster("مجموعة", "ready", [EAST], labels={"فريق": "متجر"}), cluster("日本語クラスタ", "updating", [EAST]),  # noqa: RUF001
+        cluster("مجموعة", "ready", [EAST], labels={"team": "متجر"}), cluster("日本語クラスタ", "updating", [EAST]),  # noqa: RUF001
         cluster("x", "ready", [], source="declared"),
     ]
 
@@ -132,7 +132,7 @@ OVERFLOW = """() => {
   const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
   const right = (e) => e.getBoundingClientRect().right;
   const text = (cell) => { const range = document.createRange(); range.selectNodeContents(cell); return right(range); };
-  const cells = all(document).filter((e) => e.matches('th:last-child, td:last-child') && getComputedStyle(e).position !== 'absolute');
+  const cells = all(document).filter((e) => e.matches('th:last-child, td:last-child') && getComputedStyle(e).display === 'table-cell');
   const over = cells.map((e) => text(e) + 8 - right(e.closest('table').parentNode.host ?? e.closest('table').parentNode));
   const { scrollWidth, clientWidth } = document.documentElement;
   return Math.max(0, scrollWidth - clientWidth, ...over);
