@@ -288,7 +288,7 @@ def test_every_home_as_the_reader_has_it(mock: MockKaasd, make_page: MakePage, s
         narrow = make_page(viewport={"width": 900 + BESIDE[name], "height": 700})
         frame = open_(narrow, "", person(mock.world, "admin"))
         frame.locator(ROWS).first.wait_for()
-        assert frame.evaluate("innerWidth") == 900
+        assert (frame.evaluate("innerWidth"), frame.evaluate(OVERFLOW)) == (900, 0)
         assert len({cell.bounding_box()["y"] for cell in frame.locator(ROWS).first.locator("th, td").all()}) == 1  # side by side
         shots(narrow.page, f"list.900-wide.{name}")
         large = make_page(viewport={"width": 640, "height": 400}, device_scale_factor=2, forced_colors="active")

@@ -65,6 +65,11 @@ export const tableStyles = css`
     .tag { max-width: 11ch; padding: 0 var(--space-1); }
   }
 
+  @media (max-width: 1000px) {
+    td.state { min-width: 0; }
+    .endpoint bdi { max-width: 12ch; }
+  }
+
   @media (max-width: 760px) {
     table, tbody, tbody th, tbody td { display: block; }
     thead { display: flex; overflow-x: auto; border-bottom: 1px solid var(--line-strong); background: var(--card-alt); border-radius: var(--radius) var(--radius) 0 0; }
