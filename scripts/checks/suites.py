@@ -19,6 +19,7 @@ from .counts import Count
 from .run import BUILD, JOBS, LOGS, TOP, Result, run
 
 FUZZ_RUNS = 20000
+PICTURES = BUILD / "pictures"
 SUITE_LIMIT_S = 45 * 60
 BEHIND_LIMIT_S = 2400  # behind others a command may take long without being stuck
 WITH_AD = ("--with-ad",)
@@ -222,9 +223,18 @@ def page() -> Count:
 
 def browser() -> Count:
     """The page in Chromium against a stand-in that is held to the contract; the contract itself."""
-    pictures = BUILD / "pictures"
-    shutil.rmtree(pictures, ignore_errors=True)
-    return pytest("browser", "ui", "-n", JOBS, "--dist", "worksteal", env={"KAAS_SHOTS": str(pictures)})
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    return in_browser("browser", "not rare")
+
+
+def pictures() -> Count:
+    """The states that are seen seldom, too: with `browser` before it, build/pictures has them all."""
+    return in_browser("pictures", "rare")
+
+
+def in_browser(name: str, tests: str) -> Count:
+    return pytest(name, "ui", "-n", JOBS, "--dist", "worksteal", choice=("-m", tests), env={"KAAS_SHOTS": str(PICTURES)},
+                  limit_s=SUITE_LIMIT_S)
 
 
 def contract() -> Count:
@@ -334,6 +344,7 @@ SUITES = [
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
     Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
     Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
+    Suite("pictures", "the page in every state, home and theme: a picture each, and axe-core", pictures, "full"),
     Suite("contract", "made-up requests for every operation, by three people", contract, "full"),
     Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full"),
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),

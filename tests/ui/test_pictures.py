@@ -218,7 +218,11 @@ SCENES = [
     Scene("card", "error", "kaas-card kaas-notice", homes=CLIENT, without=BARE_PAGE, at="HostSystem:host-1", spoil=refuse("/v2/nodes")),
     Scene("card", "signed-out", ".trying", homes=CLIENT, without=BARE_PAGE, at="HostSystem:host-1", who=None),
 ]
-CASES = [pytest.param(scene, name, id=f"{scene.page}.{scene.state}.{name}") for scene in SCENES for name in scene.homes]
+# What a page has most of; the others are in `scripts/check --full`.
+USUAL = {("list", "rows"), ("list", "error-later"), ("details", "nodes"), ("overview", "full"), ("sign-in", "form"), ("card", "machine")}
+CASES = [pytest.param(scene, name, id=f"{scene.page}.{scene.state}.{name}",
+                      marks=[] if (scene.page, scene.state) in USUAL else [pytest.mark.rare])
+         for scene in SCENES for name in scene.homes]
 
 
 @pytest.fixture(scope="session")
