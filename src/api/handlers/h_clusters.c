@@ -14,11 +14,13 @@
 #include "load.h"
 #include "limits.h"
 #include "member_json.h"
+#include "names.h"
 #include "platform_links.h"
 #include "query.h"
 #include "reply.h"
 #include "rollup.h"
 #include "str.h"
+#include "uuid.h"
 #include "views.h"
 #include "vim_machine.h"
 
@@ -353,7 +355,8 @@ int h_nodes(struct api_call *call, struct http_response *resp, struct err *err) 
                                      .host = http_request_query(call->req, "host")};
     struct hx_nodes nodes = {0};
     int rc = 0;
-    if (!place.vcenter_id || !place.vm == !place.host)
+    if (!uuid_is_valid(place.vcenter_id) || !place.vm == !place.host ||
+        name_check_moref(place.vm ? place.vm : place.host, "", NULL))
         return err_set(err, ERR_INVALID,
                        "give vcenter, the instance UUID of a vCenter, and either vm or host, a managed object id there");
     for (size_t i = 0; !rc && i < call->snapshot->clusters_count; i++)

@@ -253,12 +253,14 @@ static bool item_is_shown(const struct api_call *call, const struct client_objec
  * vCenter is told whether there is something, not what. */
 int h_plugin_items(struct api_call *call, struct http_response *resp, struct err *err) {
     const json_t *ids = json_object_get(call->body, "objectIds");
-    const char *urn = json_string_value(json_array_get(ids, 0));
     struct client_object object = {.type = ""};
-    if (!urn)
+    bool is_wrong = json_array_size(ids) == 0;
+    for (size_t i = 0; i < json_array_size(ids); i++)
+        is_wrong |= !json_is_string(json_array_get(ids, i));
+    if (is_wrong)
         return err_set(err, ERR_UNPROCESSABLE, "the member \"objectIds\" must be an array of texts, one at least");
     json_t *answer = json_object(), *list = json_array();
-    if (client_object_read(urn, &object)) {
+    if (client_object_read(json_string_value(json_array_get(ids, 0)), &object)) {
         for (size_t i = 0; i < ARRAY_COUNT(items); i++) {
             if (!str_eq(items[i].type, object.type))
                 continue;

@@ -334,6 +334,8 @@ def test_nobody_else_is_replaced(place: Place, viewer: Api) -> None:
     assert load(place, keep(viewer), **{"KaaS-Replaces": victim}).status_code == 200
     assert place.admin.call("GET", "/v2/whoami").status_code == 200
     refused(load(place, keep(viewer), **{"KaaS-Replaces": "x"}), 400, "invalid_request")
+    for wrong in ({"KaaS-Replaces": "x"}, {"X-KaaS": "yes"}):  # with a token they count for nothing, and yet
+        viewer.refused(400, "invalid_request", "POST", "/v2/token/refresh", headers=wrong)
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "0" * 31, "0" * 33, "A" * 32])
