@@ -427,6 +427,8 @@ class Filler:
         if self.operation == "listNodesOn":
             query.pop(self.dice.choice(["vm", "host"]), None)
             query.setdefault("vm" if "host" not in query else "host", "vm-1")
+            if "vcenter" in query:
+                query["vcenter"] = self.pick("vcenter_id")  # not by name
         if "wait" in query:
             query["wait"] = 1
             query.setdefault("watch", "")
@@ -450,6 +452,8 @@ class Filler:
             return self.account(body)
         if self.operation == "importClusters":
             return self.lines(body)
+        if self.operation == "showPluginItems" and isinstance(body, dict) and "objectIds" in body and self.dice.random() < self.share:
+            return {**body, "objectIds": [f"urn:vmomi:ClusterComputeResource:{self.pick('moref')}:{self.place.vcenter.instance_uuid}"]}
         if self.operation == "createDirectory" and isinstance(body, dict) and self.dice.random() < 0.3:
             return self.place.new_directory_body()
         if self.operation == "setHxPeer" and isinstance(body, dict) and self.dice.random() < 0.5:

@@ -26,6 +26,7 @@ WAYS = {
     "loginKerberos": ("ticket in the header", "ticket in the body"),
     "loginService": ("ticket in the header", "ticket in the body", "ticket, for a user"),
     "refreshToken": ("token",),
+    "loginCode": ("code for another window",),
 }
 # How often a request that the contract allows gets one; passwords take the server long.
 SHARE = {"loginPassword": 0.2}
@@ -101,7 +102,8 @@ class Prover:
             return
         fuzzed.way = ways[self.count % len(ways)]
         self.count += 1
-        by = {"loginPassword": self.password, "loginKerberos": self.kerberos, "loginService": self.kerberos}.get(self.operation)
+        by = {"loginPassword": self.password, "loginKerberos": self.kerberos, "loginService": self.kerberos,
+              "loginCode": self.code}.get(self.operation)
         if by:
             by(fuzzed)
         elif self.operation != "refreshToken":  # people's own tokens prove who they are
@@ -130,6 +132,11 @@ class Prover:
                                   "source": f"vcenter:{people.world.vcenter.instance_uuid}"},
             "user of a directory": {"username": PERSON, "password": people.ldap.passwords[PERSON], "source": "lab"},
         }[fuzzed.way]
+
+    def code(self, fuzzed: Fuzzed) -> None:
+        """It works once: the first of those who bring it comes in."""
+        made = self.people.world.admin.expect(200, "POST", "/v2/session/code", headers={"X-KaaS": "1"})
+        fuzzed.case.body = {"code": made["code"]}
 
     def kerberos(self, fuzzed: Fuzzed) -> None:
         is_program = self.operation == "loginService"
