@@ -35,10 +35,13 @@ class Site:
         """As HX gets a code for who is at its page."""
         return {"code": self.mock.world.give_code(self.mock.world.session_of("anna"), self.origin)}
 
-    def open(self, query: str = "", before: str = "", **options: object) -> WatchedPage:
-        """Opens HX Connect at its page for Kubernetes. `before`: what spoils the host before the panel is there."""
+    def open(self, query: str = "", before: str = "", instead: str = "", **options: object) -> WatchedPage:
+        """Opens HX Connect at its page for Kubernetes. `before`: what spoils the host before the panel is there; `instead`: script of a
+        page that stands in for the panel."""
         self.host.panel = f"{self.mock.url}/ui/panel{query}"
         watched = self.make_page(**options)
+        if instead:
+            watched.page.route("**/ui/panel", lambda route: route.fulfill(content_type="text/html", body=f"<script>{instead}</script>"))
         if before:
             watched.page.add_init_script(f"addEventListener('message', () => {{ if (window.kaas) {{ {before} }} }}, {{capture: true}});")
         watched.page.goto(f"{self.hx.url}/#/kubernetes")
@@ -154,6 +157,45 @@ def test_a_window_that_is_not_the_host_is_not_heard(site: Site) -> None:
                             [page.evaluate("window.nonce"), code])
     expect_form(page)
     assert code in site.mock.world.codes
+
+
+GOOD = "{type: 'kaas:ready', nonce: '1'.repeat(32)}"
+BROKEN = {
+    "no nonce": ("{type: 'kaas:ready'}", GOOD),
+    "a short nonce": ("{type: 'kaas:ready', nonce: '0'.repeat(31)}", GOOD),
+    "another version": ("{type: 'kaas:ready', nonce: '0'.repeat(32), version: 2}", GOOD),
+    "another type": ("{type: 'kaas:hello', nonce: '0'.repeat(32)}", GOOD),
+    "a text": ("'kaas:ready'", GOOD),
+    "nothing": ("null", GOOD),
+    "another state": ("{type: 'kaas:state', state: 'anna'}", GOOD),
+    "an unknown member": ("{type: 'kaas:state', state: 'signed-in', name: 'anna'}", GOOD),
+    "a token": ("{type: 'kaas:state', state: 'signed-in', access_token: 'eyJhbGciOiJFUzI1NiJ9'}", GOOD),
+    "a second question": (GOOD, "{type: 'kaas:ready', nonce: '2'.repeat(32)}"),
+    "each of two hosts as *": (GOOD, GOOD),
+    "a nonce of before": (GOOD, "{type: 'kaas:state', state: 'signed-out'}", GOOD),
+}
+
+
+@pytest.mark.parametrize("said", BROKEN.values(), ids=BROKEN)
+def test_what_is_no_message_of_a_panel_is_noted_and_not_answered(site: Site, said: tuple[str, ...]) -> None:
+    page = site.open(instead=f"""window.heard = []; addEventListener('message', ({{data}}) => window.heard.push(data));
+        for (const each of [{", ".join(said)}]) parent.postMessage(each, '*');""").page
+    until(lambda: page.evaluate("window.kaas?.messages.length") == len(said), "all that was said")
+    until(lambda: page.frames[1].evaluate("heard.length") and site.host.violations, "the answer to the good one, and the complaint")
+    heard = page.frames[1].evaluate("heard.map(({nonce, code}) => [nonce, code])")
+    assert (heard, site.host.asked, len(site.host.violations)) == ([["1" * 32, *site.mock.world.codes]], 1, 1)
+    assert "signed-in" not in page.evaluate("kaas.states")
+    site.host.violations.clear()
+
+
+def test_each_host_is_spoken_to_by_its_own_name(site: Site) -> None:
+    """To `*`, what is for the other host would be heard here as well."""
+    site.mock.world.origins.append("https://elsewhere.test")
+    watched = site.open()
+    expect_rows(watched.page)
+    assert watched.page.evaluate("kaas.messages.map(({type}) => type)") == ["kaas:ready", "kaas:state"]
+    assert all("target origin provided ('https://elsewhere.test')" in error for error in watched.errors)
+    watched.errors.clear()
 
 
 def test_a_page_that_may_not_show_the_panel_shows_nothing(site: Site) -> None:

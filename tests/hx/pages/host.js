@@ -10,9 +10,10 @@ document.querySelector('#person').textContent = host.person;
 
 const complain = (text) => void fetch('/kaas/violation', { method: 'POST', body: text });
 
-function isReady(data) {
-  return Object.keys(data).sort().join() === 'nonce,type' && /^[0-9a-f]{32}$/.test(data.nonce);
-}
+const isOf = (data, type, members) => data?.type === type && Object.keys(data).sort().join() === members;
+/** The panel asks at the start and when a session has ended, each time with another nonce. */
+let mayAsk = true;
+let nonce = '';
 
 async function onMessage(event) {
   const frame = document.querySelector('iframe');
@@ -21,12 +22,17 @@ async function onMessage(event) {
   const { data } = event;
   window.kaas.messages.push(data);
   if (/eyJ/.test(JSON.stringify(data))) return complain('a token has left the panel');
-  if (data.type === 'kaas:state' && ['signed-in', 'signed-out'].includes(data.state)) {
+  if (isOf(data, 'kaas:state', 'state,type') && ['signed-in', 'signed-out'].includes(data.state)) {
+    mayAsk ||= data.state === 'signed-out';
     window.kaas.states.push(data.state);
     document.querySelector('#state').textContent = data.state === 'signed-in' ? 'Kubernetes: connected' : 'Kubernetes: not signed in';
     return;
   }
-  if (data.type !== 'kaas:ready' || !isReady(data)) return complain(`no message of the contract: ${JSON.stringify(data)}`);
+  if (!isOf(data, 'kaas:ready', 'nonce,type') || !/^[0-9a-f]{32}$/.test(data.nonce)) return complain(`no message of the contract: ${JSON.stringify(data)}`);
+  // So speaks a panel to `*` that means each of its hosts: a page cannot see for whom a message was, but it hears all of them.
+  if (!mayAsk || data.nonce === nonce) return complain('the panel has asked again');
+  mayAsk = false;
+  nonce = data.nonce;
   const given = await (await fetch('/kaas/hand-over', { method: 'POST' })).json();
   const message = window.kaas.change({ type: 'kaas:hand-over', nonce: data.nonce, ...given });
   for (const each of [message, ...window.kaas.more(message)]) if (each) frame.contentWindow.postMessage(each, window.kaas.target);
