@@ -136,6 +136,17 @@ def test_what_is_no_hand_over_leads_to_the_form(site: Site, spoiled: str) -> Non
     assert page.evaluate("kaas.states") == []
 
 
+def test_without_a_hand_over_kerberos_answers_and_nobody_types(site: Site) -> None:
+    world = site.mock.world
+    world.ways["kerberos"], world.ticket = "auto", "alice@AD.TEST"
+    world.users["kerberos", world.ticket] = ("", "user")
+    page = site.open(before="kaas.change = () => null").page
+    expect_rows(page)
+    expect(panel(page).locator("kaas-header .name")).to_have_text("alice@AD.TEST")
+    assert [(path, status) for _, path, status in world.requests if "/v2/login/" in path] == [("/v2/login/kerberos", 200)]
+    assert (site.host.asked, page.evaluate("kaas.states")) == (1, ["signed-in"])
+
+
 def test_a_second_message_is_not_heard(site: Site) -> None:
     site.mock.world.tickets["cst-other--tp"] = "mallory"
     more = "kaas.more = ({type, nonce}) => [{type, nonce, vcenter: 'vc.example.com', clone_ticket: 'cst-other--tp'}]"
