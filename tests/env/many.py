@@ -68,10 +68,10 @@ class Many:
         return start_strict(self.scratch, name, world=path, flags=flags)
 
     @staticmethod
-    def add_cluster(admin: Api, name: str, vcenter: StrictVcenter) -> None:
+    def add_cluster(admin: Api, name: str, vcenter: StrictVcenter, **more: Any) -> str:
         body = {"name": name, "kubernetes_version": "1.31.2", "control_plane": {"desired": 1}, "workers": {"desired": 2},
-                "vsphere_clusters": [{"vcenter_id": vcenter.instance_uuid, "moref": "domain-c7"}]}
-        admin.expect(201, "POST", "/v2/clusters", json=body)
+                "vsphere_clusters": [{"vcenter_id": vcenter.instance_uuid, "moref": "domain-c7"}], **more}
+        return admin.expect(201, "POST", "/v2/clusters", json=body)["id"]
 
     @property
     def admin(self) -> Api:

@@ -295,6 +295,14 @@ def test_theme_language_and_refresh_are_the_clients(world: World, client: Prefix
             inside.evaluate("window.client.fire('refresh')")
 
 
+def open_machine(page: Page, cluster: str) -> None:
+    """Follows the link of the first node of a cluster in the list."""
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("link", name=cluster, exact=True).click()
+    frame.get_by_role("link", name="Nodes").click()
+    frame.locator("kaas-node-table a.machine").first.click()
+
+
 @pytest.mark.parametrize("is_old", [False, True])
 def test_a_machine_is_shown_by_the_client_itself(world: World, client: PrefixProxy, scratch: Scratch, is_old: bool) -> None:
     client.state["without"] = ["app.navigateToClientView", "app.getTheme", "event.onThemeChanged"] if is_old else []
@@ -305,10 +313,7 @@ def test_a_machine_is_shown_by_the_client_itself(world: World, client: PrefixPro
     moref = nodes(world, known)["cp-0"]["vm"]["moref"]
     with opened(client, scratch) as page:
         rows(page)
-        frame = page.frame_locator("iframe")
-        frame.get_by_role("link", name=name, exact=True).click()
-        frame.get_by_role("link", name="Nodes").click()
-        frame.locator("kaas-node-table a.machine").first.click()
+        open_machine(page, name)
         urn = f"urn:vmomi:VirtualMachine:{moref}:{uuid}"
         wanted = ["navigateTo", urn] if is_old else ["navigateToClientView", "vm.summary", urn]
         until(lambda: wanted in page.frames[1].evaluate("window.client.calls"), "the way to the machine")
@@ -422,6 +427,9 @@ def test_one_page_is_signed_in_to_the_vcenters_of_a_linked_group(scratch: Scratc
     """In the global view, which waits for the first one only. One that does not take the session, or does not know KaaS, is named."""
     with Many(2) as many:
         first, second = many.vcenters
+        node = {"name": "cp-0", "role": "control_plane", "vcenter_id": second.instance_uuid, "vm_instance_uuid": MACHINES[False]}
+        known = f"/v2/clusters/{many.add_cluster(many.admin, 'vc1-machine', second, nodes=[node])}/nodes"
+        moref = until(lambda: (next(many.admin.items(known))["vm"] or {}).get("moref"), "the machine of the node")
         host = make_server_cert(scratch.path / "front")
         with PrefixProxy(many.kaasd.url, many.kaasd.tls.ca_file, host, EXTENSION_KEY, version_at(first)) as client:
             client.frame = urljoin(client.prefix + PATH, "vsphere.html")
@@ -436,11 +444,15 @@ def test_one_page_is_signed_in_to_the_vcenters_of_a_linked_group(scratch: Scratc
             with opened(client, scratch) as page:
                 assert rows(page) == ["vc0-east"]
                 second.control.release(held)
-                until(lambda: rows(page) == (["vc0-east", "vc1-east"] if is_linked else ["vc0-east"]), "what lies on the other one")
+                until(lambda: rows(page) == (["vc0-east", "vc1-east", "vc1-machine"] if is_linked else ["vc0-east"]), "what lies on the other one")
                 told = page.frame_locator("iframe").locator(".closed kaas-notice")
                 closed = [STRANGER] if is_linked else [second.instance_uuid, STRANGER]
                 assert ", ".join(closed) in told.inner_text()
                 picture(page, f"linked-{is_linked}")
+                if is_linked:  # both vCenters have a machine with this id; the page was opened at the first
+                    open_machine(page, "vc1-machine")
+                    wanted = ["navigateToClientView", "vm.summary", f"urn:vmomi:VirtualMachine:{moref}:{second.instance_uuid}"]
+                    until(lambda: wanted in page.frames[1].evaluate("window.client.calls"), "the way to the machine")
 
 
 def test_who_is_not_signed_in_at_the_client_has_the_form(client: PrefixProxy, scratch: Scratch) -> None:
