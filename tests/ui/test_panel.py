@@ -148,7 +148,7 @@ def test_without_a_hand_over_kerberos_answers_and_nobody_types(site: Site) -> No
 
 
 def test_a_second_message_is_not_heard(site: Site) -> None:
-    site.mock.world.tickets["cst-other--tp"] = "mallory"
+    site.mock.world.tickets["cst-other--tp"] = site.mock.world.session_of("mallory")
     more = "kaas.more = ({type, nonce}) => [{type, nonce, vcenter: 'vc.example.com', clone_ticket: 'cst-other--tp'}]"
     page = site.open(before=more).page
     expect_rows(page)

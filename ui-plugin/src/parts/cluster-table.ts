@@ -100,7 +100,7 @@ export class ClusterTable extends LitElement {
   private content(id: ColumnId, cluster: Cluster): TemplateResult {
     switch (id) {
       case 'state': return this.state(cluster);
-      case 'version': return html`${cluster.kubernetes_version}`;
+      case 'version': return html`<bdi class="place" title=${cluster.kubernetes_version}>${cluster.kubernetes_version}</bdi>`;
       case 'controlPlane': return this.replicas(cluster.control_plane, cluster.state);
       case 'workers': return this.replicas(cluster.workers, cluster.state);
       case 'placement': return this.placement(cluster);

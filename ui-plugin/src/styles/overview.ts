@@ -6,7 +6,7 @@ export const overviewStyles = css`
   :host { display: block; max-width: var(--page-width); margin: 0 auto; padding: var(--space-4) var(--space-5) var(--space-5); }
   main { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--space-3); }
   h1:focus-visible { outline: none; }
-  h3 { margin: 0; font-size: var(--type-title); font-weight: 600; overflow-wrap: anywhere; }
+  h3 { margin: 0; font-size: var(--type-title); font-weight: 600; }
   h3 a { display: inline-block; min-height: var(--target); line-height: var(--target); }
   main > [role]:not(:has(kaas-notice)):not(.wait) { position: absolute; }
   .head { display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-2) var(--space-4); }
@@ -21,9 +21,9 @@ export const overviewStyles = css`
   .counts li span { display: inline-flex; }
   b { font-variant-numeric: tabular-nums; }
   .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 280px), 1fr)); gap: var(--space-4); margin: 0; padding: 0; list-style: none; }
-  .cards .card { display: flex; flex-direction: column; gap: var(--space-2); padding: var(--space-4); font-size: var(--type-dense); }
+  .cards .card { display: flex; flex-direction: column; gap: var(--space-2); padding: var(--space-4); font-size: var(--type-dense); overflow-wrap: anywhere; }
   .health { display: flex; align-items: center; gap: var(--space-2); font-weight: 600; }
-  .messages { white-space: pre-line; overflow-wrap: anywhere; }
+  .messages { white-space: pre-line; }
   .capacity { display: flex; align-items: center; gap: var(--space-3); }
   .capacity b { font-size: var(--type-title); }
   dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--space-1) var(--space-4); margin: 0; }
