@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from conftest import MakePage
@@ -88,6 +89,27 @@ def test_a_start_reads_each_thing_once(many: MockKaasd, make_page: MakePage) -> 
     of_the_list = [call for call in asked if "clusters" in call and "wait=" not in call]
     assert (of_the_list[0], sorted(of_the_list[1:])) == ("clusters?sort=name&limit=50&watch=", ["clusters/counts", "hx-clusters?limit=500"])
     assert all("watch=&" not in call for call in asked)  # followed from the cursor of the rows
+
+
+def test_of_twenty_thousand_a_page_is_read(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.clusters = [cluster(f"c-{n:05}", "ready", [EAST]) for n in range(20_000)]
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{mock.url}/ui/")
+    asked = calls(page)
+    page.route("**/v2/clusters?*wait=*", lambda route: None)  # the stand-in would look through all of them again and again
+    watched.fill_and_submit("admin", "secret")
+    expect(page.get_by_text("1 – 50 of 20,000")).to_be_visible()
+    page.get_by_role("button", name="Page 400", exact=True).click()
+    expect(page.get_by_text("19,951 – 20,000 of 20,000")).to_be_visible()
+    expect(page.get_by_role("button", name="Last page")).to_be_disabled()
+    assert watched.names() == [f"c-{n:05}" for n in range(19_950, 20_000)]
+    page.get_by_role("searchbox").fill("c-12345")
+    expect(rows(page)).to_have_count(1)
+    read = [parse_qs(urlsplit(call).query) for call in asked if call.startswith("clusters?")]
+    assert max(int(query["limit"][0]) for query in read) == 50
+    assert [(query.get("offset"), query.get("q")) for query in read if "wait" not in query] == [
+        (None, None), (["19950"], None), (None, ["c-12345"])]
 
 
 def test_states_with_counts(many: MockKaasd, make_page: MakePage) -> None:
