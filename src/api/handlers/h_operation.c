@@ -64,6 +64,7 @@ int h_health(struct api_call *call, struct http_response *resp, struct err *err)
     json_t *object, *list;
     options->check_health(options->arg, &checks);
     check_links(call, &checks);
+    panel_check_health(call, &checks);
     if (findings_check(&checks, err)) {
         findings_done(&checks);
         return ERR_NOMEM;

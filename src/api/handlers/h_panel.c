@@ -1,10 +1,12 @@
 /* Handlers of the panel: the page in the frame of another host, and one-time codes by which that hands somebody over. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api_call.h"
 #include "digest.h"
+#include "log.h"
 #include "login_call.h"
 #include "net_addr.h"
 #include "pages.h"
@@ -22,31 +24,53 @@
 /* HX clusters that kaasd is connected to, which somebody vouched for, and vCenters that it is registered with. */
 struct origins {
     char items[ORIGINS_MAX][NET_ORIGIN_BYTES];
-    size_t count;
+    size_t count, left_out;
 };
 
 static void origins_add(struct origins *to, const char *address, unsigned port) {
     char origin[NET_ORIGIN_BYTES];
-    if (!address || to->count == ORIGINS_MAX || !net_https_origin(address, port, origin))
+    if (!address || !net_https_origin(address, port, origin))
         return;
     for (size_t i = 0; i < to->count; i++)
         if (str_eq(to->items[i], origin))
             return;
-    memcpy(to->items[to->count++], origin, sizeof(origin));
+    if (to->count == ORIGINS_MAX)
+        to->left_out++;
+    else
+        memcpy(to->items[to->count++], origin, sizeof(origin));
 }
 
-/* With a reference to an HX cluster, of these only the ones that are called so. Who embeds the panel is told to all who load it, so nothing is kept from strangers here. */
-static void origins_find(const struct api_call *call, struct origins *out) {
-    const struct inventory_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
-    const char *reference = http_request_query(call->req, "hx_cluster");
-    for (size_t i = 0; platform && i < platform->vcenters_count; i++)
-        if (platform->vcenters[i].registered_at_ms)
-            origins_add(out, platform->vcenters[i].address, platform->vcenters[i].port);
+/* With a reference to an HX cluster, of these only the ones that are called so: they come first, so that none of them is ever left out. Who embeds the panel is told to all
+ * who load it, so nothing is kept from strangers here. */
+static void origins_find(const struct inventory_snapshot *snapshot, const char *reference, struct origins *out) {
+    const struct inventory_platform *platform = snapshot ? snapshot->platform : NULL;
     for (size_t i = 0; platform && i < platform->hx_count; i++) {
         const struct hx_cluster *hx = &platform->hx[i];
         if (!reference || str_eq_nocase(hx->id, reference) || inventory_hx_is_called(platform, hx, reference))
             origins_add(out, hx->connection_address, hx->connection_port);
     }
+    for (size_t i = 0; platform && i < platform->vcenters_count; i++)
+        if (platform->vcenters[i].registered_at_ms)
+            origins_add(out, platform->vcenters[i].address, platform->vcenters[i].port);
+}
+
+/* Their frame stays blank, and only the browser's console says why. */
+static void panel_say_left_out(const struct origins *origins, struct finding *f) {
+    finding_say(
+        f, FINDING_WARNING,
+        "without hx_cluster the panel can be shown by %u pages of HX clusters and vCenters; for %zu more its frame stays blank",
+        ORIGINS_MAX, origins->left_out);
+    finding_advise(f, "name the HX cluster in the panel's address: /ui/panel?hx_cluster=NAME");
+}
+
+void panel_check_health(const struct api_call *call, struct findings *out) {
+    struct finding f = {.step = "panel", .since_ms = call->api->options.started_at_ms};
+    struct origins origins = {.count = 0};
+    origins_find(call->snapshot, NULL, &origins);
+    if (!origins.left_out)
+        return;
+    panel_say_left_out(&origins, &f);
+    findings_add(out, &f);
 }
 
 static void origins_write(const struct origins *origins, struct strbuf *out) {
@@ -67,8 +91,10 @@ static void panel_write(const struct page *page, const struct origins *origins, 
 }
 
 int h_ui_panel(struct api_call *call, struct http_response *resp, struct err *err) {
+    static atomic_flag is_told = ATOMIC_FLAG_INIT; /* once: everybody may load it, as often as they like */
     const struct page *page = pages_find(call->api->pages, "panel.html");
     struct origins origins = {.count = 0};
+    struct finding f = {.step = ""};
     char etag[REPLY_ETAG_BYTES];
     if (!page) {
         (void)err_set(err, ERR_NOT_FOUND, "the web page has no file \"panel.html\"");
@@ -77,7 +103,11 @@ int h_ui_panel(struct api_call *call, struct http_response *resp, struct err *er
     _cleanup_strbuf_ struct strbuf csp, text;
     strbuf_init(&csp, PANEL_BYTES_MAX);
     strbuf_init(&text, PANEL_BYTES_MAX);
-    origins_find(call, &origins);
+    origins_find(call->snapshot, http_request_query(call->req, "hx_cluster"), &origins);
+    if (origins.left_out && !atomic_flag_test_and_set(&is_told)) {
+        panel_say_left_out(&origins, &f);
+        log_event(LOG_LEVEL_WARNING, "panel_hosts_left_out", "text", f.text, "hint", f.remedy, NULL);
+    }
     strbuf_adds(&csp, PAGE_CSP);
     if (origins.count)
         origins_write(&origins, &csp);

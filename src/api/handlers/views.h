@@ -73,3 +73,6 @@ int view_nothing(struct http_response *resp, int rc);
 
 /* The query's role; ROLE_NONE if there is none. ERR_INVALID. */
 int view_read_role(struct api_call *call, enum role *out, struct err *err);
+
+/* For health: a warning if not all pages that may show the panel have room in the header that says so. */
+void panel_check_health(const struct api_call *call, struct findings *out);

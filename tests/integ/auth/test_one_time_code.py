@@ -366,3 +366,24 @@ def test_the_panel_is_for_confirmed_hx_clusters_and_registered_vcenters(place: P
     assert anybody.call("GET", "/ui/").headers["Content-Security-Policy"].endswith("frame-ancestors 'none'")
     place.admin.expect(204, "DELETE", f"/v2/hx-clusters/{place.hx[EAST]}/connection")
     assert hosts_of(anybody) == {here}
+
+
+def test_pages_for_which_there_is_no_room_are_told_of(place: Place) -> None:
+    """Their frames stay blank: one that names its HX cluster never does, and an administrator is told of the others."""
+    kaasd = place.world.kaasd
+    kaasd.stop()
+    for rows in (
+        "hx_clusters (id, vcenter_id, moref, name, version_no, seen_at_ms) SELECT UUID(), vcenter_id, CONCAT('domain-h', seq), "
+        "CONCAT('HX-', seq), 1, 1 FROM hx_clusters, seq_1_to_201 WHERE moref = 'domain-c7'",
+        "hx_connections (hx_cluster_id, address, port, user_name, created_at_ms, updated_at_ms, version_no) SELECT id, "
+        "CONCAT(moref, '.example.com'), 443, 'kaas', 1, 1, 1 FROM hx_clusters WHERE moref LIKE 'domain-h%'",
+    ):
+        place.world.db.query(f"INSERT INTO {rows}", database="kaas")
+    kaasd.start()
+    assert len(hosts_of(kaasd.api())) == 200
+    for number in (1, 201):
+        named = hosts_of(kaasd.api(), f"?hx_cluster=HX-{number}")
+        assert len(named) == 2 and f"https://domain-h{number}.example.com" in named
+    (found,) = [check for check in kaasd.admin().get("/v2/health")["checks"] if check["name"] == "panel"]
+    assert found["status"] == "warning" and "for 2 more its frame stays blank" in found["detail"] and "hx_cluster=NAME" in found["remedy"]
+    assert kaasd.process and kaasd.process.log.count("event=panel_hosts_left_out") == 1
