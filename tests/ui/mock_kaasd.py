@@ -7,6 +7,7 @@ Development and tests of the page only; the service itself is tested without it.
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import json
 import secrets
@@ -20,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 from env.contract import Contract
 from env.prefixproxy import Server
@@ -94,7 +96,7 @@ class World:
     def session_of(self, name: str, role: str = "user") -> dict[str, Any]:
         """A session of somebody whom the vCenter knows, in which a program acts or a ticket spoke."""
         end = datetime.now(UTC) + timedelta(seconds=self.session_s)
-        return {"id": secrets.token_hex(8), "name": name, "source": "vcenter:vc.example.com", "role": role, "end": end}
+        return {"id": str(uuid4()), "name": name, "source": "vcenter:vc.example.com", "role": role, "end": end}
 
     def give_code(self, session: dict[str, Any], origin: str | None) -> str:
         """As a program gets one for a page (`origin`), or a page for a window of its own."""
@@ -202,7 +204,8 @@ class Handler(BaseHTTPRequestHandler):
         return 200, {**always, **headers}, body
 
     def issue(self, session: dict[str, Any]) -> Reply:
-        token = secrets.token_urlsafe(24)
+        claims = base64.urlsafe_b64encode(json.dumps({"sid": session["id"]}).encode()).decode().rstrip("=")
+        token = f"{secrets.token_urlsafe(8)}.{claims}.{secrets.token_urlsafe(24)}"
         self.world.sessions[token] = (session, time.time() + self.world.expires_in)
         return self.json({"access_token": token, "token_type": "Bearer", "expires_in": self.world.expires_in,
                           "session_expires_at": iso(session["end"])})
@@ -211,7 +214,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.json(self.world.ways)
 
     def session_code(self) -> Reply:
-        twin = {**self.session(), "id": secrets.token_hex(8)}
+        twin = {**self.session(), "id": str(uuid4())}
         return self.json({"code": self.world.give_code(twin, None), "expires_in": 60, "origin": None})
 
     def login_code(self) -> Reply:
@@ -235,7 +238,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(403, "forbidden", "you are known, but no role is mapped to you or to one of your 9 groups",
                           "ask an administrator of this service for a role; the audit log shows which groups were seen")
         end = datetime.now(UTC) + timedelta(seconds=self.world.session_s)
-        return self.issue({"id": secrets.token_hex(8), "name": self.world.ticket, "source": "kerberos", "role": role, "end": end})
+        return self.issue({"id": str(uuid4()), "name": self.world.ticket, "source": "kerberos", "role": role, "end": end})
 
     def login(self) -> Reply:
         asked = json.loads(self.body)
@@ -245,7 +248,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(401, "invalid_credentials", "The user name or the password was refused.",
                           "check vCenter, user name and password" if source.startswith("vcenter:") else None)
         end = datetime.now(UTC) + timedelta(seconds=self.world.session_s)
-        return self.issue({"id": secrets.token_hex(8), "name": asked["username"], "source": source, "role": role, "end": end})
+        return self.issue({"id": str(uuid4()), "name": asked["username"], "source": source, "role": role, "end": end})
 
     def session(self) -> dict[str, Any]:
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -269,8 +272,8 @@ class Handler(BaseHTTPRequestHandler):
         session = self.world.cookies.pop(self.cookie(), None)
         if session is None or session["id"] in self.world.ended:
             return 204, {"Set-Cookie": NO_COOKIE, "X-Content-Type-Options": "nosniff"}, b""
-        twin = {**session, "id": secrets.token_hex(8)}
-        self.world.ended.add(session["id"])
+        self.world.ended |= {self.headers["KaaS-Replaces"]} - {None}
+        twin = {**session, "id": str(uuid4())}
         status, headers, body = self.issue(twin)
         return status, {**headers, "Set-Cookie": self.new_cookie(twin)}, body
 

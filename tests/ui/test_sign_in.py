@@ -258,6 +258,23 @@ def test_a_page_that_is_loaded_again_is_signed_in_where_it_was(mock: MockKaasd, 
     other.close()
 
 
+def test_a_tab_that_is_duplicated_does_not_end_the_first(mock: MockKaasd, make_page: MakePage) -> None:
+    """The browser copies what it keeps for the tab."""
+    watched = make_page()
+    watched.sign_in(mock.url, "admin", "secret")
+    page = watched.page
+    with page.expect_popup() as opened_page:
+        page.evaluate("() => { window.open(location.href); }")  # as a duplicate: with a copy of the storage of this tab
+    expect(opened_page.value.locator("kaas-cluster-table tbody tr").first).to_be_visible()
+    assert mock.world.ended == set()
+    page.reload()
+    list_shown(page)
+    assert len(mock.world.ended) == 1  # its own, whose token went with the page
+    opened_page.value.get_by_role("searchbox").fill("prod")
+    expect(opened_page.value.locator("kaas-cluster-table tbody tr")).to_have_count(2)
+    opened_page.value.close()
+
+
 def test_who_has_signed_out_is_asked_for_a_password(mock: MockKaasd, make_page: MakePage) -> None:
     watched = make_page()
     watched.sign_in(mock.url, "admin", "secret")

@@ -109,4 +109,4 @@ class WatchedPage:
             return
         assert self.page.evaluate("window.cspViolations") == []
         kept = self.page.evaluate("[localStorage.length, Object.keys(sessionStorage), document.cookie]")
-        assert (kept[0], set(kept[1]) - {"kaas.account", "kaas.signed-out", "kaas.columns", "kaas.session"}, kept[2]) == (0, set(), "")
+        assert (kept[0], set(kept[1]) - {"kaas.account", "kaas.signed-out", "kaas.columns"}, kept[2]) == (0, set(), "")

@@ -35,8 +35,8 @@ export interface Host {
   tell: (state: HostState) => void;
 }
 
-/** Starts `app`, which fills the document. */
-export function start(app: App, host: Host): void {
+/** Starts `app`, which fills the document. The answer is who is signed in. */
+export function start(app: App, host: Host): Session {
   document.documentElement.lang = chooseLanguage(host.languages);
   setTheme(host.theme);
   const api = new ApiClient({ base: host.base, fetch: host.fetch, keepsCookie: host.keepsCookie });
@@ -56,6 +56,7 @@ export function start(app: App, host: Host): void {
     host.tell(isSignedIn ? 'signed-in' : 'signed-out');
   });
   void session.resume();
+  return session;
 }
 
 /** Takes effect at once. */

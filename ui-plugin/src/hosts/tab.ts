@@ -3,23 +3,27 @@
 import type { ApiClient } from '../api/client.js';
 import type { Token } from '../api/types.js';
 import { takeCode } from './code.js';
-import { recall } from '../session/tab-memory.js';
+import { recall, remember } from '../session/tab-memory.js';
 import { start } from '../start.js';
 import type { App } from '../views/app.js';
 
 export function startTab(app: App): void {
   const code = takeCode();
+  const before = recall('session');
   let isFirst = true;
+
+  // A browser copies what it keeps for a tab when the tab is duplicated, so the id is there only from one load to the next.
+  remember('session', null);
 
   /** When the page is loaded, and not again: opened by a page where somebody was signed in, or loaded anew. */
   async function signIn(api: ApiClient): Promise<Token | null> {
     if (!isFirst) return null;
     isFirst = false;
     if (code !== null) return await api.loginCode(code);
-    return recall('signed-out') === null ? await api.loginCookie(recall('session')) : null;
+    return recall('signed-out') === null ? await api.loginCookie(before) : null;
   }
 
-  start(app, {
+  const session = start(app, {
     // The page is at <somewhere>/ui/, the interface at <somewhere>/v2/: relative, so that a path prefix of a proxy does no harm.
     base: new URL('../v2/', document.baseURI).href,
     fetch: window.fetch.bind(window),
@@ -34,4 +38,6 @@ export function startTab(app: App): void {
     signIn,
     tell: () => undefined,
   });
+  window.addEventListener('pagehide', () => remember('session', session.id ?? before));
+  window.addEventListener('pageshow', ({ persisted }) => persisted && remember('session', null)); // gone back to, and alive
 }

@@ -4,7 +4,6 @@
 import type { ApiClient, TokenHolder } from '../api/client.js';
 import { ApiError, isSessionOver } from '../api/error.js';
 import type { LoginPasswordRequest, PasswordChange, Token, Whoami } from '../api/types.js';
-import { remember } from './tab-memory.js';
 
 /** Why nobody is signed in. `first`: the page was just opened. */
 export type EndReason = 'first' | 'signed-out' | 'signed-out-here-only' | 'expired' | 'ended' | 'time-limit';
@@ -43,6 +42,8 @@ export class Session implements TokenHolder {
   state: SessionState = { signedIn: false, reason: 'first' };
   /** Nobody is signed in, and the host is asked who is there. */
   isTrying = false;
+  /** The id of the session, also when it is over. */
+  id: string | null = null;
 
   private current: Token | null = null;
   private expiresAtMs = 0;
@@ -143,6 +144,7 @@ export class Session implements TokenHolder {
   private async begin(token: Token, atOnce: boolean): Promise<void> {
     this.epoch += 1;
     this.passwordChangedAtMs = -Infinity;
+    this.id = sidOf(token.access_token);
     this.adopt(token);
     void this.keep(token);
     if (atOnce) this.change({ signedIn: true, who: null, mustChange: false });
@@ -151,7 +153,6 @@ export class Session implements TokenHolder {
 
   /** Without the cookie the page asks for a password when it is loaded again; nothing else is amiss. */
   private async keep(token: Token): Promise<void> {
-    remember('session', sidOf(token.access_token));
     try {
       await this.api.keepCookie(token.access_token);
     } catch (error) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 /** `account`: the one that signed in last. `signed-out`: signed out by one's own wish, so the page does not sign in by itself again. `columns`: of the list.
- * `session`: the id of this tab's session, which ends when the tab is loaded again; without a token it opens nothing. */
+ * `session`: the id of this tab's session, which ends when the tab is loaded again; there between two loads only; without a token it opens nothing. */
 export type TabChoice = 'account' | 'signed-out' | 'columns' | 'session';
 
 const PREFIX = 'kaas.';
