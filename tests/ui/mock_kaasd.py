@@ -269,10 +269,13 @@ class Handler(BaseHTTPRequestHandler):
     def refresh(self) -> Reply:
         if "Authorization" in self.headers:
             return self.issue(self.session())
-        session = self.world.cookies.pop(self.cookie(), None)
+        session, replaced = self.world.cookies.get(self.cookie()), self.headers["KaaS-Replaces"]
+        if session and any(before["name"] != session["name"] for before, _ in self.world.sessions.values() if before["id"] == replaced):
+            return 204, {"X-Content-Type-Options": "nosniff"}, b""
+        self.world.cookies.pop(self.cookie(), None)
         if session is None or session["id"] in self.world.ended:
             return 204, {"Set-Cookie": NO_COOKIE, "X-Content-Type-Options": "nosniff"}, b""
-        self.world.ended |= {self.headers["KaaS-Replaces"]} - {None}
+        self.world.ended |= {replaced} - {None}
         twin = {**session, "id": str(uuid4())}
         status, headers, body = self.issue(twin)
         return status, {**headers, "Set-Cookie": self.new_cookie(twin)}, body

@@ -275,6 +275,27 @@ def test_a_tab_that_is_duplicated_does_not_end_the_first(mock: MockKaasd, make_p
     opened_page.value.close()
 
 
+def test_two_people_in_one_browser_stay_two(mock: MockKaasd, make_page: MakePage) -> None:
+    """There is one cookie, of who signed in last."""
+    watched = make_page()
+    watched.sign_in(mock.url, "anna@vsphere.local", "secret", "vc.example.com")
+    page = watched.page
+    other = WatchedPage(page.context.new_page())
+    other.page.goto(f"{mock.url}/ui/")
+    list_shown(other.page)
+    other.sign_out()
+    until(lambda: mock.world.cookies == {} and page.context.cookies() == [], "the end of the cookie")
+    other.fill_and_submit("admin", "secret")
+    list_shown(other.page)
+    until(lambda: len(mock.world.cookies) == 1, "the administrator's cookie")
+    for _ in range(2):
+        page.reload()
+        expect(page.get_by_label("Password")).to_be_visible()
+    other.page.reload()
+    expect(other.page.locator("kaas-header .name")).to_have_text("admin")
+    other.page.close()
+
+
 def test_who_has_signed_out_is_asked_for_a_password(mock: MockKaasd, make_page: MakePage) -> None:
     watched = make_page()
     watched.sign_in(mock.url, "admin", "secret")

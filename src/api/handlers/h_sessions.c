@@ -109,6 +109,10 @@ static int refresh_by_cookie(struct api_call *call, struct http_response *resp, 
         set_cookie(resp, "", "; Max-Age=0");
         return view_nothing(resp, 0);
     }
+    if (rc == ERR_CONFLICT) { /* of the other person, at whose tab it goes on */
+        err_clear(err);
+        return view_nothing(resp, 0);
+    }
     if (rc)
         return rc;
     (void)give_cookie(call, resp, issued.sid, issued.session_ends_at_ms, NULL);

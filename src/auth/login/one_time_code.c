@@ -163,23 +163,32 @@ static int refuse_cookie(struct err *err) {
 }
 
 /* *out is what the cookie stands for. */
-static int use_cookie(struct signon *s, const char *cookie, struct login_code *out, struct err *err) {
-    const int64_t now_ms = clock_wall_ms();
+static int find_cookie(struct signon *s, const char *cookie, struct login_code *out, struct err *err) {
     uint8_t digest[DIGEST_SHA256_BYTES];
     struct err why = {0};
     int rc;
     digest_sha256(cookie, strlen(cookie), digest);
-    rc = code_store_retire(s->options.store, digest, now_ms + REFRESH_COOKIE_GRACE_MS, out, &why);
+    rc = code_store_load(s->options.store, digest, out, &why);
     if (rc && rc != ERR_NOT_FOUND)
         return err_move(err, rc, &why);
-    return rc || out->ends_at_ms <= now_ms || !str_eq(out->origin, COOKIE_ORIGIN) ? refuse_cookie(err) : 0;
+    return rc || out->ends_at_ms <= clock_wall_ms() || !str_eq(out->origin, COOKIE_ORIGIN) ? refuse_cookie(err) : 0;
+}
+
+/* Two people may share a browser, and so its one cookie: nobody becomes the other by loading a page again. */
+static int check_replaced(struct signon *s, const struct principal *who, const char *sid, struct err *err) {
+    _cleanup_(session_free) struct session *row = NULL;
+    struct err why = {0};
+    int rc = session_store_load(s->options.store, sid, &row, &why);
+    if (rc)
+        return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
+    return str_eq(row->who.id, who->id) ? 0 : err_set(err, ERR_CONFLICT, "the page was somebody else's");
 }
 
 /* Whose page it was is gone, and its token with it. */
-static void end_replaced(struct signon *s, const struct principal *who, const char *sid) {
+static void end_replaced(struct signon *s, const char *sid) {
     _cleanup_(session_free) struct session *row = NULL;
     _cleanup_(live_session_unref) struct live_session *live = NULL;
-    if (signon_reload_session(s, sid, &row, &live, NULL) || !row || !str_eq(row->who.id, who->id))
+    if (signon_reload_session(s, sid, &row, &live, NULL) || !row)
         return;
     if (live)
         live_session_revoke(live, clock_wall_ms());
@@ -192,19 +201,23 @@ int signon_open_by_cookie(struct signon *s, const struct actor *actor, const cha
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     struct login_code known;
     struct err why = {0};
-    int rc = use_cookie(s, cookie, &known, err);
+    int rc = find_cookie(s, cookie, &known, err);
     if (rc)
         return rc;
     rc = find_session_now(s, known.sid, &row, &live, &why);
+    if (!rc && replaces)
+        rc = check_replaced(s, &row->who, replaces, &why);
     if (!rc)
         rc = signon_check_refresh(s, live, &why);
     if (!rc)
         rc = signon_check_person(s, live, &why);
+    if (!rc)
+        rc = code_store_retire(s->options.store, known.digest, clock_wall_ms() + REFRESH_COOKIE_GRACE_MS, &why);
     if (rc)
         return rc == ERR_SESSION_ENDED ? refuse_cookie(err) : err_move(err, rc, &why);
     rc = open_like(s, actor, row, "the page was loaded again", out, err);
     if (!rc && replaces)
-        end_replaced(s, &row->who, replaces);
+        end_replaced(s, replaces);
     return rc;
 }
 

@@ -44,7 +44,7 @@ int signon_make_cookie(struct signon *signon, const char *sid, int64_t ends_at_m
                        struct err *err);
 
 /* Opens a session as that of the cookie, in place of `replaces`: the sid of an earlier one of the same person, which ends (NULL: of none). Blocks (database).
- * ERR_UNAUTHENTICATED for a cookie that is good for nothing; else errors of signon_open_twin and signon_refresh. */
+ * ERR_UNAUTHENTICATED for a cookie that is good for nothing; ERR_CONFLICT where `replaces` is somebody else's, and the cookie stays as it is; else errors of signon_open_twin and signon_refresh. */
 int signon_open_by_cookie(struct signon *signon, const struct actor *actor, const char *cookie, const char *replaces,
                           struct signon_issued *out, struct err *err);
 

@@ -27,28 +27,16 @@ int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES]
     return store_tx(store, take_one, out, err);
 }
 
-struct retirement {
-    struct login_code *code;
-    int64_t until_ms;
-};
-
-static int retire_one(struct store_tx *tx, void *arg, struct err *err) {
-    const struct retirement *call = arg;
-    struct login_code *code = call->code;
-    const struct db_arg digest = db_bytes(code->digest, CODE_DIGEST_BYTES);
-    int rc = db_query_row(store_tx_conn(tx), "SELECT sid, origin, ends_at_ms FROM login_codes WHERE digest = ? FOR UPDATE",
-                          DB_ARGS(digest), DB_INTO(DB_TO(code->sid), DB_TO(code->origin), DB_TO(code->ends_at_ms)),
-                          "there is no such code", err);
-    return rc ? rc
-              : db_run(store_tx_conn(tx), "UPDATE login_codes SET ends_at_ms = LEAST(ends_at_ms, ?) WHERE digest = ?",
-                       DB_ARGS(db_number(call->until_ms), digest), NULL, err);
+int code_store_load(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err) {
+    memcpy(out->digest, digest, CODE_DIGEST_BYTES);
+    return store_query_row(store, "SELECT sid, origin, ends_at_ms FROM login_codes WHERE digest = ?",
+                           DB_ARGS(db_bytes(digest, CODE_DIGEST_BYTES)),
+                           DB_INTO(DB_TO(out->sid), DB_TO(out->origin), DB_TO(out->ends_at_ms)), "there is no such code", err);
 }
 
-int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct login_code *out,
-                      struct err *err) {
-    struct retirement call = {out, until_ms};
-    memcpy(out->digest, digest, CODE_DIGEST_BYTES);
-    return store_tx(store, retire_one, &call, err);
+int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct err *err) {
+    return store_run(store, "UPDATE login_codes SET ends_at_ms = LEAST(ends_at_ms, ?) WHERE digest = ?",
+                     DB_ARGS(db_number(until_ms), db_bytes(digest, CODE_DIGEST_BYTES)), NULL, err);
 }
 
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {

@@ -25,9 +25,11 @@ int code_store_add(struct store *store, const struct login_code *code, struct er
  * is the caller's to look at. ERR_NOT_FOUND. */
 int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err);
 
-/* Reads the code with this digest, and lets it end at `until_ms` (wall clock) at the latest. ERR_NOT_FOUND. */
-int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct login_code *out,
-                      struct err *err);
+/* Reads the code with this digest; it stays as it is. ERR_NOT_FOUND. */
+int code_store_load(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err);
+
+/* Lets the code with this digest end at `until_ms` (wall clock) at the latest, if it is there. */
+int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct err *err);
 
 /* Deletes up to `limit` that ended before this wall-clock time; *deleted is their number. */
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import requests
@@ -330,8 +331,12 @@ def test_who_has_lost_a_role_since_does_not_get_it_back(place: Place) -> None:
 
 
 def test_nobody_else_is_replaced(place: Place, viewer: Api) -> None:
-    victim = claims_of(str(place.admin.token))["sid"]
-    assert load(place, keep(viewer), **{"KaaS-Replaces": victim}).status_code == 200
+    """Nor does the page of one person become another's, by the one cookie of their browser; that goes on for whose it is."""
+    victim, cookie = claims_of(str(place.admin.token))["sid"], keep(viewer)
+    answer = load(place, cookie, **{"KaaS-Replaces": victim})
+    assert (answer.status_code, "Set-Cookie" in answer.headers) == (204, False)
+    place.clock.advance(31)
+    assert load(place, cookie, **{"KaaS-Replaces": str(uuid4())}).status_code == 200
     assert place.admin.call("GET", "/v2/whoami").status_code == 200
     refused(load(place, keep(viewer), **{"KaaS-Replaces": "x"}), 400, "invalid_request")
     for wrong in ({"KaaS-Replaces": "x"}, {"X-KaaS": "yes"}):  # with a token they count for nothing, and yet

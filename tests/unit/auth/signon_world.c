@@ -316,10 +316,16 @@ int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES]
     return err_set(err, ERR_NOT_FOUND, "there is no such code");
 }
 
-int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct login_code *out,
-                      struct err *err) {
-    (void)until_ms;
+int code_store_load(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err) {
     return code_store_take(store, digest, out, err);
+}
+
+int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct err *err) {
+    (void)store;
+    (void)digest;
+    (void)until_ms;
+    (void)err;
+    return 0;
 }
 
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err) {
