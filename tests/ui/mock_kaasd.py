@@ -292,6 +292,10 @@ class Handler(BaseHTTPRequestHandler):
         return 204, {"Set-Cookie": self.new_cookie(self.session())}, b""
 
     def logout(self) -> Reply:
+        if "Authorization" not in self.headers:
+            session = self.world.cookies.pop(self.cookie(), None)
+            self.world.ended |= {session["id"]} if session else set()
+            return 204, {"Set-Cookie": NO_COOKIE}, b""
         self.world.ended.add(self.session()["id"])
         known = self.world.cookies.pop(self.cookie(), None)
         return 204, {"Set-Cookie": NO_COOKIE} if known else {}, b""

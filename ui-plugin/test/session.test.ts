@@ -72,7 +72,7 @@ function makeApi() {
     loginPassword: vi.fn(async () => token()),
     loginKerberos: vi.fn(async (_: AbortSignal) => token()),
     refresh: vi.fn(async (_: string) => token()),
-    logout: vi.fn(async (_: string) => undefined),
+    logout: vi.fn(async (_: string | null) => undefined),
     whoami: vi.fn(async () => WHO),
     keepCookie: vi.fn(async (_: string) => undefined),
     changePassword: vi.fn(async (_: PasswordChange) => undefined),
@@ -319,11 +319,16 @@ describe('end', () => {
     expect(reason()).toBe('signed-out-here-only');
   });
 
-  it('is fine when the session was over already', async () => {
+  it('of a session that was over already is that of what the cookie stands for', async () => {
     await session.signIn(CREDENTIALS);
     api.logout.mockRejectedValueOnce(refusal('session_ended'));
     await session.signOut();
+    expect(api.logout.mock.calls).toEqual([['t1'], [null]]);
     expect(reason()).toBe('signed-out');
+    await session.signIn(CREDENTIALS);
+    api.logout.mockRejectedValueOnce(refusal('session_ended')).mockRejectedValueOnce(new ApiError({ kind: 'unreachable' }));
+    await session.signOut();
+    expect(reason()).toBe('signed-out-here-only');
   });
 
   it('by a refused call, but not by one with an earlier token', async () => {

@@ -136,8 +136,21 @@ int h_token_refresh(struct api_call *call, struct http_response *resp, struct er
     return rc ? rc : login_reply(resp, &issued, err);
 }
 
+/* A page whose own session has ended signs its browser out. */
+static int logout_by_cookie(struct api_call *call, struct http_response *resp, struct err *err) {
+    char cookie[AUTHN_COOKIE_BYTES] = "";
+    int rc = authn_cookie(call, cookie) ? signon_end_by_cookie(call->api->options.signon, API_ACTOR(call), cookie, err) : 0;
+    secret_wipe(cookie, sizeof(cookie));
+    if (!rc)
+        set_cookie(resp, "", "; Max-Age=0");
+    return view_nothing(resp, rc);
+}
+
 int h_logout(struct api_call *call, struct http_response *resp, struct err *err) {
-    int rc = session_require(call, err);
+    int rc;
+    if (!call->who)
+        return logout_by_cookie(call, resp, err);
+    rc = session_require(call, err);
     if (!rc)
         rc = signon_logout(call->api->options.signon, API_ACTOR(call), live_session_sid(call->bearer.session), err);
     if (!rc)

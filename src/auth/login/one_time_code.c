@@ -221,6 +221,19 @@ int signon_open_by_cookie(struct signon *s, const struct actor *actor, const cha
     return rc;
 }
 
+int signon_end_by_cookie(struct signon *s, const struct actor *actor, const char *cookie, struct err *err) {
+    _cleanup_(session_free) struct session *row = NULL;
+    _cleanup_(live_session_unref) struct live_session *live = NULL;
+    struct login_code known;
+    struct err why = {0};
+    int rc = find_cookie(s, cookie, &known, &why);
+    if (!rc)
+        rc = find_session_now(s, known.sid, &row, &live, &why);
+    if (!rc)
+        rc = signon_logout(s, actor, known.sid, &why);
+    return rc == ERR_UNAUTHENTICATED || rc == ERR_SESSION_ENDED ? 0 : err_move(err, rc, &why);
+}
+
 void signon_forget_cookie(struct signon *s, const char *cookie) {
     struct login_code known;
     uint8_t digest[DIGEST_SHA256_BYTES];

@@ -48,5 +48,8 @@ int signon_make_cookie(struct signon *signon, const char *sid, int64_t ends_at_m
 int signon_open_by_cookie(struct signon *signon, const struct actor *actor, const char *cookie, const char *replaces,
                           struct signon_issued *out, struct err *err);
 
+/* Ends the session that the cookie stands for, and the cookie with it; nothing is amiss where there is none. Blocks (database). */
+int signon_end_by_cookie(struct signon *signon, const struct actor *actor, const char *cookie, struct err *err);
+
 /* The cookie is good for nothing any more; whatever it was. Blocks (database). */
 void signon_forget_cookie(struct signon *signon, const char *cookie);

@@ -276,6 +276,21 @@ def test_a_page_that_is_loaded_again_goes_on(place: Place, viewer: Api) -> None:
     assert load(place, cookie_of(answer)).status_code == 200
 
 
+def test_signing_out_by_the_cookie_alone(place: Place, viewer: Api) -> None:
+    """At a replica that does not know the session yet; what is over, or is no cookie of ours, is signed out."""
+    session = place.world.vcenter.control.login("viewer-east@vsphere.local")
+    gone = place.other.api().login_session(place.world.vcenter.instance_uuid, session["cookie"])
+    gone.expect(204, "POST", "/v2/logout")
+    cookie = keep(viewer)
+    gone.refused(401, "session_ended", "POST", "/v2/logout", headers={**X_KAAS, "Cookie": f"__Host-kaas={cookie}"})
+    for sent in (cookie, cookie, "0" * 32, ""):
+        assert is_nothing(place.other.api().call("POST", "/v2/logout", headers={**X_KAAS, "Cookie": f"__Host-kaas={sent}"}))
+    until(lambda: viewer.call("GET", "/v2/whoami").status_code == 401, "the end of the session")
+    assert is_nothing(load(place, cookie))
+    line = next(place.admin.items("/v2/audit", action="logout"))
+    assert (line["result"], line["principal_name"]) == ("ok", VIEWER)
+
+
 def test_several_tabs_at_once_are_let_in_and_later_the_cookie_is_a_used_one(place: Place, viewer: Api) -> None:
     cookie = keep(viewer)
     tabs = [load(place, cookie, at) for at in (place.world.kaasd, place.other, place.world.kaasd)]
@@ -302,7 +317,7 @@ def test_a_cookie_ends_with_its_session(place: Place, viewer: Api) -> None:
 def test_a_cookie_opens_nothing_else(place: Place, viewer: Api) -> None:
     cookie = keep(viewer)
     nobody = place.world.kaasd.api()
-    for method, path in (("GET", "/v2/whoami"), ("GET", "/v2/clusters"), ("POST", "/v2/logout"), ("POST", "/v2/session/code")):
+    for method, path in (("GET", "/v2/whoami"), ("GET", "/v2/clusters"), ("POST", "/v2/session/code")):
         nobody.refused(401, "unauthenticated", method, path, headers={**X_KAAS, "Cookie": f"__Host-kaas={cookie}"})
     refused(place.bring(cookie), 401, "invalid_credentials")
     assert is_nothing(load(place, own_code(viewer)))
@@ -311,7 +326,8 @@ def test_a_cookie_opens_nothing_else(place: Place, viewer: Api) -> None:
 def test_a_foreign_page_cannot_use_it(place: Place, viewer: Api) -> None:
     """It cannot send the header; and by SameSite=Strict the browser does not send the cookie for it."""
     cookie = keep(viewer)
-    place.world.kaasd.api().refused(401, "unauthenticated", "POST", "/v2/token/refresh", headers={"Cookie": f"__Host-kaas={cookie}"})
+    for path in ("/v2/token/refresh", "/v2/logout"):
+        place.world.kaasd.api().refused(401, "unauthenticated", "POST", path, headers={"Cookie": f"__Host-kaas={cookie}"})
     assert load(place, cookie).status_code == 200
 
 

@@ -160,7 +160,8 @@ export class ApiClient {
     return this.tokenFrom(await this.send({ method: 'POST', path: 'token/refresh', token }));
   }
 
-  async logout(token: string): Promise<void> {
+  /** Ends the session of `token`; null: the one that the browser's cookie stands for. */
+  async logout(token: string | null): Promise<void> {
     await this.send({ method: 'POST', path: 'logout', token, needsCookie: true });
   }
 

@@ -118,10 +118,20 @@ export class Session implements TokenHolder {
     const epoch = this.epoch;
     this.end('signed-out');
     try {
+      await this.endAtService(token);
+    } catch {
+      if (this.epoch !== epoch || this.state.signedIn) return;
+      this.change({ signedIn: false, reason: 'signed-out-here-only' });
+    }
+  }
+
+  /** Where the session is over already, the browser's cookie may stand for another one. */
+  private async endAtService(token: string): Promise<void> {
+    try {
       await this.api.logout(token);
     } catch (error) {
-      if (isSessionOver(error) || this.epoch !== epoch || this.state.signedIn) return;
-      this.change({ signedIn: false, reason: 'signed-out-here-only' });
+      if (!isSessionOver(error)) throw error;
+      await this.api.logout(null);
     }
   }
 

@@ -148,7 +148,7 @@ export const catalogue: Catalogue = {
   ended: {
     'first': null,
     'signed-out': 'Sie sind abgemeldet.',
-    'signed-out-here-only': 'Sie sind auf dieser Seite abgemeldet, aber der Dienst war nicht zu erreichen. Die Sitzung dort endet von selbst.',
+    'signed-out-here-only': 'Sie sind auf dieser Seite abgemeldet, aber der Dienst war nicht zu erreichen. Die Sitzung dort endet von selbst; schließen Sie den Browser, damit kein anderer Tab sie fortsetzt.',
     'expired': 'Ihre Sitzung ist abgelaufen, weil diese Seite sie nicht rechtzeitig erneuern konnte. Melden Sie sich wieder an.',
     'ended': 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
     'time-limit': 'Ihre Sitzung hat ihre längste Dauer erreicht. Melden Sie sich wieder an.',

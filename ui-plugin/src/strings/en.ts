@@ -153,7 +153,7 @@ export const catalogue = {
   ended: {
     'first': null,
     'signed-out': 'You are signed out.',
-    'signed-out-here-only': 'You are signed out on this page, but the service could not be told. The session there ends by itself.',
+    'signed-out-here-only': 'You are signed out on this page, but the service could not be told. The session there ends by itself; close the browser, so that no other tab goes on with it.',
     'expired': 'Your session has expired, because this page could not renew it in time. Sign in again.',
     'ended': 'Your session has ended. Sign in again.',
     'time-limit': 'Your session has reached its longest time. Sign in again.',
