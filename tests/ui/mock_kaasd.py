@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from env.contract import Contract
 from env.prefixproxy import Server
-from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, NODES, RULES, USAGE
+from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, HX_FACTS, NODES, RULES, USAGE
 
 Reply = tuple[int, dict[str, str], bytes]
 DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"
@@ -178,6 +178,8 @@ class Handler(BaseHTTPRequestHandler):
             return calls[self.command, path]()
         if self.command == "GET" and path.startswith("/v2/clusters/"):
             return self.show_cluster(*path.removeprefix("/v2/clusters/").split("/"))
+        if self.command == "GET" and path.startswith("/v2/hx-clusters/"):
+            return self.show_hx(path.removeprefix("/v2/hx-clusters/"))
         if self.command == "GET" and path == "/ui/panel":
             status, headers, body = self.file("panel.html")
             hosts = " ".join(self.world.origins) or "'none'"
@@ -342,8 +344,19 @@ class Handler(BaseHTTPRequestHandler):
     def count_clusters(self) -> Reply:
         self.session()
         asked = {name: values[0] for name, values in self.query.items()}
+        return self.json(self.counts(asked), **self.freshness())
+
+    def counts(self, asked: dict[str, str]) -> dict[str, Any]:
         counted = Counter(c["state"] for c in self.world.clusters if matches(c, asked))
-        return self.json({"total": counted.total(), "states": {state: counted[state] for state in STATES}}, **self.freshness())
+        return {"total": counted.total(), "states": {state: counted[state] for state in STATES}}
+
+    def show_hx(self, ident: str) -> Reply:
+        self.session()
+        found = next((hx for hx in self.world.hx_clusters if hx["id"] == ident), None)
+        if found is None:
+            raise Refusal(404, "not_found", "there is no such HX cluster")
+        return self.json(found | {"clusters": self.counts({"hx_cluster_id": ident}), "facts": HX_FACTS.get(ident)},
+                         ETag='"1"', **self.freshness())
 
     def watch(self, session: dict[str, Any], rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
         """Waits for another list than the caller holds; looks now and then, as the tests change the world as they like."""

@@ -159,3 +159,7 @@ HX_CONNECTIONS = [
     connection(HX_WEST, resiliency="UNHEALTHY", space="WARNING", messages="Storage node hx-3 is not reachable", used_bytes=36 << 40,
                nodes_online=3, alarms=2),
     connection(HX_LAB, "failing")]
+FACTS = Contract().document["components"]["schemas"]["HxClusterFacts"]["required"]
+# What everybody is told; the last one was read before it was lost.
+HX_FACTS = {c["hx_cluster"]["id"]: {member: c["status"]["facts"][member] for member in FACTS} for c in HX_CONNECTIONS[:2]}
+HX_FACTS[HX_LAB["id"]] = HX_FACTS[HX_EAST["id"]] | {"read_at": ago(hours=5)}

@@ -62,7 +62,11 @@ def test_hx_clusters_as_an_administrator_sees_them(mock: MockKaasd, make_page: M
 def test_others_see_what_runs_where(mock: MockKaasd, make_page: MakePage) -> None:
     watched = opened(mock, make_page, ("anna@vsphere.local", "secret", "vc.example.com"))
     expect(hx_card(watched.page, "DC0 / HX-West")).to_contain_text("3 Kubernetes clusters")
-    expect(watched.page.get_by_text("healthy")).to_have_count(0)
+    for text in ("Online, not healthy", "90%", "3 of 4 online", "1 minute ago"):
+        expect(hx_card(watched.page, "DC0 / HX-West")).to_contain_text(text)
+    expect(hx_card(watched.page, "DC1 / HX-East")).to_contain_text("5 hours ago")
+    for told in ("hx-3", "Cannot be read", "not connected"):  # to administrators only
+        expect(watched.page.get_by_text(told)).to_have_count(0)
     assert "/v2/hx-connections" not in {path for _, path, _ in mock.world.requests}
     assert VCENTER not in watched.page.content()
     assert watched.axe() == []

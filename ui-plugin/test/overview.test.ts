@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../src/api/error.js';
-import type { ClusterCounts, ClusterFilter, HxCluster, HxConnection, HxFacts } from '../src/api/types.js';
+import type { ClusterCounts, ClusterFilter, HxCluster, HxClusterWhole, HxConnection, HxFacts } from '../src/api/types.js';
 import { describeCapacity, describeHealth, hxWord } from '../src/model/hx-health.js';
 import { OverviewModel } from '../src/model/overview.js';
 import { chooseLanguage } from '../src/strings/index.js';
@@ -10,31 +10,35 @@ import { chooseLanguage } from '../src/strings/index.js';
 const hx = (id: string, present = true): HxCluster => ({ id, name: id, present }) as HxCluster;
 const counts = (total: number): ClusterCounts => ({ total, states: {} as ClusterCounts['states'] });
 const FACTS: HxFacts = {
-  version: '5.5', state: 'ONLINE', resiliency: 'HEALTHY', space: 'NORMAL', messages: null, capacity_bytes: 4 * 1024 ** 4, used_bytes: 1024 ** 4, nodes_configured: 4, nodes_online: 4, alarms: 0,
+  read_at: '2026-01-01T00:00:00Z', version: '5.5', state: 'ONLINE', resiliency: 'HEALTHY', space: 'NORMAL', messages: null, capacity_bytes: 4 * 1024 ** 4, used_bytes: 1024 ** 4, nodes_configured: 4, nodes_online: 4, alarms: 0,
 };
+const whole = (id: string, total = 2, facts: HxFacts | null = FACTS): HxClusterWhole => ({ ...hx(id), clusters: counts(total), facts });
 const connection = (id: string, facts: HxFacts | null = FACTS, state: HxConnection['status']['state'] = 'ok'): HxConnection => ({
   hx_cluster: { id }, status: { state, checked_at: null, detail: null, remedy: null, facts } });
 const refusal = (code: string): ApiError => new ApiError({ kind: 'problem', problem: { type: '', title: '', status: 403, code, detail: '', request_id: '' }, retryAfterS: null });
 
 describe('the overview', () => {
   const countClusters = vi.fn<(filter: ClusterFilter) => Promise<ClusterCounts>>();
+  const getHxCluster = vi.fn<(id: string) => Promise<HxClusterWhole>>();
   const listAllHxClusters = vi.fn<() => Promise<HxCluster[]>>();
   const listHxConnections = vi.fn<() => Promise<HxConnection[]>>();
   let isAdmin: boolean;
-  const model = () => new OverviewModel({ countClusters, listAllHxClusters, listHxConnections }, () => undefined, () => isAdmin, () => new Date(0));
+  const model = () => new OverviewModel({ countClusters, getHxCluster, listAllHxClusters, listHxConnections }, () => undefined, () => isAdmin, () => new Date(0));
 
   beforeEach(() => {
     vi.resetAllMocks();
     isAdmin = true;
-    countClusters.mockImplementation(async ({ hx_cluster_id }) => counts(hx_cluster_id ? 2 : 9));
+    countClusters.mockResolvedValue(counts(9));
+    getHxCluster.mockImplementation(async (id) => whole(id));
     listAllHxClusters.mockResolvedValue([hx('a'), hx('b')]);
-    listHxConnections.mockResolvedValue([connection('b')]);
+    listHxConnections.mockResolvedValue([connection('b', { ...FACTS, messages: 'a node is away' })]);
   });
 
   it('puts counts, HX clusters and what they say together', async () => {
     const shown = model();
     await shown.load();
-    expect([shown.counts?.total, shown.hxClusters?.map((one) => [one.hx.id, one.counts?.total, one.connection?.hx_cluster.id])]).toEqual([9, [['a', 2, undefined], ['b', 2, 'b']]]);
+    expect([shown.counts?.total, shown.hxClusters?.map((one) => [one.hx.id, one.counts?.total, one.connection?.hx_cluster.id, one.facts?.messages])])
+      .toEqual([9, [['a', 2, undefined, null], ['b', 2, 'b', 'a node is away']]]);
   });
 
   it('is loading until something is there, however quietly it is asked for again', async () => {
@@ -51,12 +55,14 @@ describe('the overview', () => {
 
   it('does not ask for what only administrators may know', async () => {
     isAdmin = false;
-    await model().load();
+    const shown = model();
+    await shown.load();
     expect(listHxConnections).not.toHaveBeenCalled();
+    expect(shown.hxClusters?.map((one) => describeHealth(one.hx, one.facts, one.connection)?.words)).toEqual([['Online', 'healthy'], ['Online', 'healthy']]);
   });
 
   it('is there without what cannot be had of one HX cluster, or of what they say', async () => {
-    countClusters.mockImplementation(async ({ hx_cluster_id }) => (hx_cluster_id === 'a' ? Promise.reject(refusal('not_found')) : counts(1)));
+    getHxCluster.mockImplementation(async (id) => (id === 'a' ? Promise.reject(refusal('not_found')) : whole(id, 1)));
     listHxConnections.mockRejectedValue(refusal('forbidden'));
     const shown = model();
     await shown.load();
@@ -73,10 +79,10 @@ describe('the overview', () => {
     await vi.waitFor(() => expect(shown.failure).toBeNull());
   });
 
-  it('counts for so many HX clusters and no more', async () => {
+  it('asks for so many HX clusters and no more', async () => {
     listAllHxClusters.mockResolvedValue(Array.from({ length: 60 }, (_, n) => hx(String(n))));
     await model().load();
-    expect(countClusters).toHaveBeenCalledTimes(25);
+    expect(getHxCluster).toHaveBeenCalledTimes(24);
   });
 });
 
@@ -90,11 +96,11 @@ describe('health', () => {
     [connection('a', FACTS, 'failing'), 'warning', ['Cannot be read']],
     [connection('a', null, 'unknown'), 'neutral', ['Not asked yet']],
   ] as const)('%# has tone and words', (given, tone, words) => {
-    expect(describeHealth(hx('a'), given)).toEqual({ tone, words });
+    expect(describeHealth(hx('a'), given.status.facts, given)).toEqual({ tone, words });
   });
-  it('is not known without a connection, and gone is gone', () => {
-    expect(describeHealth(hx('a'), null)).toBeNull();
-    expect(describeHealth(hx('a', false), connection('a'))?.words).toEqual(['No longer in vCenter']);
+  it('is not known before it is read, and gone is gone', () => {
+    expect(describeHealth(hx('a'), null, null)).toBeNull();
+    expect(describeHealth(hx('a', false), FACTS, connection('a'))?.words).toEqual(['No longer in vCenter']);
   });
   it('has words that are not known as HX has them', () => {
     expect(['SOME_NEW_WORD', 'constructor'].map(hxWord)).toEqual(['Some new word', 'constructor']);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
 import type {
-  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, NodePlace, PasswordChange, PlacedNode,
+  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxClusterWhole, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, NodePlace, PasswordChange, PlacedNode,
   Problem, StaleReason, Token, Vcenter, Whoami,
 } from './types.js';
 
@@ -268,6 +268,13 @@ export class ApiClient {
       cursor = page.next_cursor;
     }
     return all;
+  }
+
+  /** One of them, with what runs on it and what it said of itself. */
+  async getHxCluster(id: string, signal?: AbortSignal): Promise<HxClusterWhole> {
+    const { body } = await this.call<HxClusterWhole>({ method: 'GET', path: `hx-clusters/${id}`, signal });
+    if (typeof body?.clusters !== 'object') throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
   }
 
   /** For administrators. */

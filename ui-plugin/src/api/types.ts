@@ -173,13 +173,22 @@ export interface HxCluster {
   present: boolean;
 }
 
-/** What an HX cluster said of itself; words are as HX spells them, null where it does not tell. */
+/** With what is known of it beside that, for everybody who may see it. */
+export interface HxClusterWhole extends HxCluster {
+  clusters: ClusterCounts;
+  /** Null when it was never read. */
+  facts: HxFacts | null;
+}
+
+/** What an HX cluster said of itself at `read_at`; words are as HX spells them, null where it does not tell. */
 export interface HxFacts {
+  read_at: string;
   version: string | null;
   state: string | null;
   resiliency: string | null;
   space: string | null;
-  messages: string | null;
+  /** Only administrators are told. */
+  messages?: string | null;
   capacity_bytes: number | null;
   used_bytes: number | null;
   nodes_configured: number | null;

@@ -9,11 +9,11 @@ export interface HealthText {
   words: string[];
 }
 
-/** State and health in a few words; null if nothing is known of it. */
-export function describeHealth(hx: HxCluster, connection: HxConnection | null): HealthText | null {
+/** State and health in a few words; null if nothing is known of it. Who may know how the connection is hears of that first. */
+export function describeHealth(hx: HxCluster, facts: HxFacts | null, connection: HxConnection | null): HealthText | null {
   if (!hx.present) return { tone: 'neutral', words: [strings.overview.gone] };
-  if (connection === null) return null;
-  const { state, facts } = connection.status;
+  const state = connection?.status.state ?? 'ok';
+  if (connection === null && facts === null) return null;
   if (state !== 'ok' || facts === null) return { tone: state === 'unknown' ? 'neutral' : 'warning', words: [strings.overview.connection[state]] };
   const words = [facts.state, facts.resiliency].filter((word) => word !== null);
   return { tone: toneOf(facts), words: words.map(hxWord) };

@@ -3,20 +3,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { ClusterCounts, HxCluster, HxConnection } from '../api/types.js';
+import type { ClusterCounts, HxCluster, HxClusterWhole, HxConnection, HxFacts } from '../api/types.js';
 
-type Api = Pick<ApiClient, 'countClusters' | 'listAllHxClusters' | 'listHxConnections'>;
+type Api = Pick<ApiClient, 'countClusters' | 'getHxCluster' | 'listAllHxClusters' | 'listHxConnections'>;
 
 export interface HxOverview {
   hx: HxCluster;
   /** Of the clusters that run there; null if not known. */
   counts: ClusterCounts | null;
+  /** Null if they were never read, or are not known. */
+  facts: HxFacts | null;
   /** Null if there is none, or the viewer may not know. */
   connection: HxConnection | null;
 }
 
-/** So many HX clusters are counted for; each is a call. */
-const COUNTED = 24;
+/** So many HX clusters are asked for; each is a call. */
+const ASKED = 24;
 
 export class OverviewModel {
   counts: ClusterCounts | null = null;
@@ -71,13 +73,9 @@ export class OverviewModel {
 
   private async loadHxClusters(signal: AbortSignal): Promise<HxOverview[]> {
     const [all, connections] = await Promise.all([this.api.listAllHxClusters(signal), this.loadConnections(signal)]);
-    const counts = await Promise.all(all.slice(0, COUNTED).map(({ id }) => this.countOn(id, signal)));
-    return all.map((hx, n) => ({ hx, counts: counts[n] ?? null, connection: connections.find(({ hx_cluster }) => hx_cluster.id === hx.id) ?? null }));
-  }
-
-  /** What one HX cluster lacks does not take the others away. */
-  private async countOn(id: string, signal: AbortSignal): Promise<ClusterCounts | null> {
-    return await orNull(this.api.countClusters({ hx_cluster_id: id }, signal));
+    // What one HX cluster lacks does not take the others away.
+    const wholes = await Promise.all(all.slice(0, ASKED).map(({ id }) => orNull(this.api.getHxCluster(id, signal))));
+    return all.map((hx, n) => overviewOf(hx, wholes[n] ?? null, connections.find(({ hx_cluster }) => hx_cluster.id === hx.id) ?? null));
   }
 
   private async loadConnections(signal: AbortSignal): Promise<HxConnection[]> {
@@ -100,6 +98,11 @@ export class OverviewModel {
     this.loading = false;
     this.changed();
   }
+}
+
+/** Administrators are told more of what it said. */
+function overviewOf(hx: HxCluster, whole: HxClusterWhole | null, connection: HxConnection | null): HxOverview {
+  return { hx, counts: whole?.clusters ?? null, facts: connection?.status.facts ?? whole?.facts ?? null, connection };
 }
 
 async function orNull<T>(call: Promise<T>): Promise<T | null> {

@@ -379,6 +379,7 @@ export const catalogue: Catalogue = {
     online: (n, all) => `${n} von ${all} in Betrieb`,
     alarms: 'Alarme',
     version: 'HX-Version',
+    readAt: 'Gelesen',
   },
 
   state: {

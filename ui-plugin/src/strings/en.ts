@@ -385,6 +385,7 @@ export const catalogue = {
     online: (n: number, all: number) => `${n} of ${all} online`,
     alarms: 'Alarms',
     version: 'HX version',
+    readAt: 'Read',
   },
 
   state: {

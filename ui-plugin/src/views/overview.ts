@@ -6,7 +6,7 @@ import type { ApiClient } from '../api/client.js';
 import type { ClusterCounts, ClusterState, HxConnection, HxFacts, Role } from '../api/types.js';
 import { listAddress } from '../model/address.js';
 import { describeFailure } from '../model/failure-text.js';
-import { STATES, describeState, shortNumber, vsphereName } from '../model/format.js';
+import { STATES, absoluteTime, describeState, relativeTime, shortNumber, vsphereName } from '../model/format.js';
 import { describeCapacity, describeHealth, type HealthText } from '../model/hx-health.js';
 import { ListWatch } from '../model/list-watch.js';
 import { OverviewModel, type HxOverview } from '../model/overview.js';
@@ -115,14 +115,14 @@ export class Overview extends LitElement {
     return html`<h2>${strings.detail.hxClusters}</h2><ul class="cards">${all.map((one) => html`<li class="card">${this.renderHxCluster(one)}</li>`)}</ul>`;
   }
 
-  private renderHxCluster({ hx, counts, connection }: HxOverview) {
-    const health = describeHealth(hx, connection);
+  private renderHxCluster({ hx, counts, facts, connection }: HxOverview) {
+    const health = describeHealth(hx, facts, connection);
     return html`<h3><a href=${listAddress({ hxClusterId: hx.id })}><bdi>${hx.name}</bdi></a></h3>
       <p class="soft"><bdi>${vsphereName(hx.vsphere_cluster)}</bdi></p>
       ${health ? renderHealth(health) : nothing}
       ${this.viewerRole === 'admin' && hx.present && !connection ? html`<p class="soft">${strings.overview.notConnected}</p>` : nothing}
       ${connection ? renderWhyNot(connection) : nothing}
-      ${connection?.status.facts ? renderFacts(connection.status.facts) : nothing}
+      ${facts ? renderFacts(facts) : nothing}
       ${counts ? html`<div class="on">${stateBar(counts, 6)}<p>${strings.overview.clustersOn(counts.total, worstOf(counts))}</p></div>` : nothing}`;
   }
 }
@@ -150,13 +150,14 @@ function renderWhyNot({ status: { state, detail, remedy } }: HxConnection) {
 
 function renderFacts(facts: HxFacts) {
   const capacity = describeCapacity(facts);
-  const { nodes_online, nodes_configured, alarms, version, messages } = facts;
+  const { nodes_online, nodes_configured, alarms, version, messages, read_at } = facts;
   return html`${messages ? html`<p class="messages"><bdi>${messages}</bdi></p>` : nothing}
     ${capacity ? html`<div class="capacity"><span class=${capacity.tone}>${ring(capacity.used)}</span><p><b>${capacity.percent}</b><br /><span class="soft">${capacity.words}</span></p></div>` : nothing}
     <dl>
       ${nodes_online !== null && nodes_configured !== null ? html`<dt>${strings.overview.nodes}</dt><dd>${strings.overview.online(nodes_online, nodes_configured)}</dd>` : nothing}
       ${alarms !== null ? html`<dt>${strings.overview.alarms}</dt><dd class=${alarms > 0 ? 'warning' : ''}>${shortNumber(alarms)}</dd>` : nothing}
       ${version ? html`<dt>${strings.overview.version}</dt><dd>${version}</dd>` : nothing}
+      <dt>${strings.overview.readAt}</dt><dd title=${absoluteTime(read_at)}>${relativeTime(read_at, Date.now())}</dd>
     </dl>`;
 }
 
