@@ -222,9 +222,14 @@ def test_a_page_that_may_not_show_the_panel_shows_nothing(site: Site) -> None:
 
 def test_outside_every_host_there_is_the_form_at_once(site: Site) -> None:
     watched = site.make_page()
-    watched.page.goto(f"{site.mock.url}/ui/panel")
+    watched.page.goto(f"{site.mock.url}/ui/panel?hx_cluster=HX-West")
+    expect(watched.page.get_by_text("made for the frame of another page")).to_be_visible()
+    own = watched.page.get_by_role("link", name="Open the page in its own tab")
+    expect(own).to_have_attribute("href", f"{site.mock.url}/ui/?hx_cluster=HX-West")
+    assert watched.axe() == []
     watched.fill_and_submit("admin", "secret")
     expect(watched.page.locator("kaas-cluster-table tbody tr").first).to_be_visible()
+    expect(own).to_have_count(0)
 
 
 def test_a_code_that_the_service_does_not_take_now_leaves_the_form(site: Site) -> None:

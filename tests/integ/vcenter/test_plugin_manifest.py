@@ -455,10 +455,15 @@ def test_one_page_is_signed_in_to_the_vcenters_of_a_linked_group(scratch: Scratc
                     until(lambda: wanted in page.frames[1].evaluate("window.client.calls"), "the way to the machine")
 
 
-def test_who_is_not_signed_in_at_the_client_has_the_form(client: PrefixProxy, scratch: Scratch) -> None:
+def test_who_is_not_signed_in_at_the_client_is_told_so(client: PrefixProxy, scratch: Scratch) -> None:
     client.session = lambda: None
     with opened(client, scratch) as page:
-        page.frame_locator("iframe").locator("input[name=password]").wait_for()
+        frame = page.frame_locator("iframe")
+        frame.get_by_text("Reload the vSphere Client and sign in there.").wait_for()
+        picture(page, "client-over")
+        assert frame.locator("input[name=password]").count() == 0
+        frame.get_by_role("button", name="Sign in with a password").click()
+        frame.locator("input[name=password]").wait_for()
 
 
 def test_outside_the_client_the_page_says_where_it_belongs(world: World, scratch: Scratch) -> None:

@@ -39,6 +39,7 @@ function themeOf(text: string | null): Theme | null {
 export function startPanel(app: App): void {
   const asked = new URLSearchParams(location.search);
   const wanted = asked.get('locale');
+  if (!isFramed) app.ownPage = new URL(`./${location.search}${location.hash}`, document.baseURI).href;
   start(app, {
     base: new URL('../v2/', document.baseURI).href,
     fetch: window.fetch.bind(window),

@@ -393,6 +393,17 @@ export const catalogue: Catalogue = {
     deleting: 'Wird gelöscht',
   },
 
+  clientOver: {
+    title: 'Sie sind nicht angemeldet',
+    text: 'Die Sitzung des vSphere Client ist beendet oder wird hier nicht anerkannt. Laden Sie den vSphere Client neu und melden Sie sich dort an.',
+    byPassword: 'Mit Passwort anmelden',
+  },
+
+  ownPage: {
+    text: 'Diese Seite ist für den Rahmen einer anderen Seite gemacht, etwa HX Connect.',
+    link: 'Seite im eigenen Tab öffnen',
+  },
+
   closed: {
     title: 'Nicht alle verknüpften vCenter sind enthalten',
     text: (ids) => `Was auf ${ids.length === 1 ? 'dem vCenter' : 'den vCentern'} ${ids.join(', ')} (Instanz-UUID) läuft, wird nicht angezeigt: Harmony KaaS ist dort nicht registriert, oder Ihre Sitzung wird dort nicht angenommen. Ein Administrator dieses Dienstes vergleicht mit: kaasctl vcenter list`,

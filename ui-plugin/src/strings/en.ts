@@ -399,6 +399,17 @@ export const catalogue = {
     deleting: 'Deleting',
   } satisfies Record<ClusterState, string>,
 
+  clientOver: {
+    title: 'You are not signed in',
+    text: 'The session of the vSphere Client has ended, or is not accepted here. Reload the vSphere Client and sign in there.',
+    byPassword: 'Sign in with a password',
+  },
+
+  ownPage: {
+    text: 'This page is made for the frame of another page, such as HX Connect.',
+    link: 'Open the page in its own tab',
+  },
+
   closed: {
     title: 'Not all linked vCenters are included',
     text: (ids: readonly string[]): string => `What runs on ${ids.length === 1 ? 'vCenter' : 'the vCenters'} ${ids.join(', ')} (instance UUID) is not shown: Harmony KaaS is not registered there, or your session is not accepted. An administrator of this service compares with: kaasctl vcenter list`,

@@ -13,6 +13,7 @@ import '../parts/notice.js';
 import type { Session, SessionState } from '../session/session.js';
 import { remember } from '../session/tab-memory.js';
 import { strings } from '../strings/index.js';
+import { shared } from '../styles/shared.js';
 import type { Card } from './card.js';
 import './card.js';
 import './change-password.js';
@@ -28,12 +29,13 @@ type SignedIn = Extract<SessionState, { signedIn: true }>;
 
 @customElement('kaas-app')
 export class App extends LitElement {
-  static override styles = css`
+  static override styles = [shared, css`
     .slow { position: fixed; z-index: 20; left: 16px; right: 16px; bottom: 16px; display: grid; justify-content: center; pointer-events: none; }
     .trying { display: grid; place-items: center; min-height: 50vh; color: var(--text-soft); }
     .closed { padding: var(--space-4) var(--space-5) 0; }
     .slow kaas-notice { box-shadow: var(--shadow); }
-  `;
+    .client { display: grid; justify-items: start; gap: var(--space-3); max-width: 70ch; padding: var(--space-5); }
+  `];
 
   @property({ attribute: false }) api: ApiClient | null = null;
   @property({ attribute: false }) session: Session | null = null;
@@ -46,6 +48,11 @@ export class App extends LitElement {
   @property({ attribute: false }) closedVcenters: readonly string[] = [];
   @property({ attribute: false }) openVm: ((clientUrl: string) => void) | null = null;
 
+  /** Address of the page in a tab of its own, for who opens one that is made for a frame; null: this is in its place. */
+  @property({ attribute: false }) ownPage: string | null = null;
+
+  /** By one's own wish: the form where the host has not said who is there. */
+  @state() private byPassword = false;
   /** By one's own wish. */
   @state() private changing = false;
   @state() private notice = '';
@@ -100,11 +107,21 @@ export class App extends LitElement {
   private renderView(session: Session, api: ApiClient) {
     if (!session.state.signedIn && session.isTrying) return html`<main class="trying"><p role="status">${strings.signIn.trying}</p></main>`;
     if (this.card) return session.state.signedIn ? html`<kaas-card .api=${api} .subject=${this.card}></kaas-card>` : html`<main class="trying"><p>${strings.card.signedOut}</p></main>`;
-    if (!session.state.signedIn) return html`<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
+    if (!session.state.signedIn) return this.hasAccount && !this.byPassword ? this.renderClientOver() : html`${this.renderOwnPage()}<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
     const { who, mustChange } = session.state;
     const form = mustChange || this.changing;
     return html`${this.scope ? nothing : this.renderHeader(session, api, session.state)}${this.scope ? nothing : this.renderClosed()}
       ${form ? this.renderForm(session, session.state) : this.renderPlace(api, who?.role ?? null)}`;
+  }
+
+  private renderClientOver() {
+    return html`<main class="client"><h1>${strings.clientOver.title}</h1><p>${strings.clientOver.text}</p>
+      <button type="button" @click=${() => (this.byPassword = true)}>${strings.clientOver.byPassword}</button></main>`;
+  }
+
+  private renderOwnPage() {
+    if (this.ownPage === null) return nothing;
+    return html`<aside class="closed"><kaas-notice>${strings.ownPage.text} <a href=${this.ownPage}>${strings.ownPage.link}</a></kaas-notice></aside>`;
   }
 
   /** What shows one vSphere cluster has nothing to go to. */
@@ -195,7 +212,9 @@ export class App extends LitElement {
 
   /** What one person was about does not wait for the next. */
   private onSession() {
-    if (!this.session?.state.signedIn) {
+    if (this.session?.state.signedIn) {
+      this.byPassword = false;
+    } else {
       this.changing = false;
       this.notice = '';
     }
