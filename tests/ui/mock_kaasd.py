@@ -184,6 +184,7 @@ class Handler(BaseHTTPRequestHandler):
             status, headers, body = self.file("panel.html")
             hosts = " ".join(self.world.origins) or "'none'"
             told = body.replace(b'name="kaas-hosts" content="', b'name="kaas-hosts" content="' + " ".join(self.world.origins).encode())
+            headers = {name: value for name, value in headers.items() if name != "Cross-Origin-Opener-Policy"}
             return status, {**headers, "Content-Security-Policy": CSP.removesuffix("'none'") + hosts}, told
         if self.command == "GET" and path.startswith("/ui/"):
             return self.file(path[4:] or "index.html")
@@ -197,7 +198,9 @@ class Handler(BaseHTTPRequestHandler):
         if "/" in name or not file.is_file():
             raise Refusal(404, "not_found", "There is no such file.")
         keep = "no-cache" if name.endswith(".html") else "public, max-age=31536000, immutable"
-        headers = {"Content-Type": MEDIA[file.suffix], "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff"}
+        headers = {"Content-Type": MEDIA[file.suffix], "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff",
+                   "Cross-Origin-Opener-Policy": "same-origin",
+                   "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()"}
         return 200, {**headers, "Cache-Control": keep}, file.read_bytes()
 
     def json(self, value: Any, **headers: str) -> Reply:

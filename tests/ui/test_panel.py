@@ -288,6 +288,18 @@ def open_window(page: Page) -> Page:
     return opened.value
 
 
+def test_what_is_copied_in_the_frame_can_be_pasted_outside(site: Site) -> None:
+    """Without the permission, by a selection."""
+    watched = site.open(permissions=["clipboard-read"])
+    page = watched.page
+    expect_rows(page)
+    panel(page).get_by_role("button", name="Copy the API endpoint of prod-1").click()
+    expect(panel(page).get_by_role("status").filter(has_text="Copied")).to_have_count(1)
+    page.locator("#state").click()  # who reads has to have the focus
+    assert page.evaluate("navigator.clipboard.readText()") == "https://10.20.0.10:6443/"
+    watched.errors = [error for error in watched.errors if "Clipboard API has been blocked" not in error]  # the browser's own note
+
+
 def test_a_window_of_its_own_is_signed_in_at_the_same_place(site: Site, shots: Shots) -> None:
     page = site.open().page
     expect_rows(page)

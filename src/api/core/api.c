@@ -166,8 +166,10 @@ static int api_before(struct http_request *req, struct err *err) {
 static void page_headers(const struct http_request *req, struct http_response *resp) {
     if (http_request_is_tls(req))
         http_response_set_header(resp, "Strict-Transport-Security", "max-age=31536000");
-    if (!http_response_header(resp, "Content-Security-Policy")) /* the panel has its own */
-        http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'none'");
+    if (http_response_header(resp, "Content-Security-Policy")) /* the panel has its own */
+        return;
+    http_response_set_header(resp, "Content-Security-Policy", PAGE_CSP "'none'");
+    http_response_set_header(resp, "Cross-Origin-Opener-Policy", "same-origin"); /* who opens it has no hold on it */
 }
 
 static void negotiate_header(const struct api_call *call, struct http_response *resp) {
@@ -189,6 +191,8 @@ static void api_headers(const struct http_request *req, struct http_response *re
         http_response_set_header(resp, "X-Content-Type-Options", "nosniff");
         http_response_set_header(resp, "Referrer-Policy", "no-referrer");
     }
+    if (endpoint && (endpoint->flags & (API_STATIC | API_PLUGIN)))
+        http_response_set_header(resp, "Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()");
     if (endpoint && (endpoint->flags & API_STATIC))
         page_headers(req, resp);
     if (endpoint && (endpoint->flags & API_PLUGIN)) /* through vCenter's proxy 'self' is vCenter, which makes the frame */

@@ -270,6 +270,16 @@ def test_every_answer_carries_an_id_and_says_how_to_treat_it(world: World, path:
     assert "Cache-Control" in headers
 
 
+@pytest.mark.parametrize(("path", "opener"), [
+    ("/ui/", "same-origin"), ("/ui/panel", None), ("/plugin/vsphere.html", None)])
+def test_a_page_can_do_no_more_than_it_needs(world: World, path: str, opener: str | None) -> None:
+    """What stands in frames has an opener's policy of the page around it."""
+    answer = world.kaasd.api().call("GET", path)
+    assert (answer.status_code, answer.headers.get("Cross-Origin-Opener-Policy")) == (200, opener)
+    for power in ("camera", "geolocation", "microphone", "payment", "usb"):
+        assert f"{power}=()" in answer.headers["Permissions-Policy"]
+
+
 def test_the_id_of_a_problem_is_that_of_its_header_and_in_the_log(world: World) -> None:
     answer = world.kaasd.api().call("GET", "/v2/whoami")
     assert answer.json()["request_id"] == answer.headers["KaaS-Request-Id"]
