@@ -17,7 +17,7 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 
 @contextmanager
-def page(profile: Path, *, dark: bool = False, width: int = 1280, negotiate_with: str = "",
+def page(profile: Path, *, dark: bool = False, width: int = 1280, locale: str = "en-GB", negotiate_with: str = "",
          env: Mapping[str, str] | None = None) -> Iterator[Page]:
     """A page of a new browser with an empty profile. The certificate of the world is not in its store, so it is not checked here;
     curl and the API client do. `negotiate_with`: hosts that it signs in to by Kerberos, with the tickets of its environment `env`."""
@@ -25,7 +25,7 @@ def page(profile: Path, *, dark: bool = False, width: int = 1280, negotiate_with
     with sync_playwright() as driver:
         context = driver.chromium.launch_persistent_context(
             str(profile), executable_path=CHROMIUM, headless=True, args=flags, ignore_https_errors=True, env={**os.environ, **(env or {})},
-            timeout=LIMIT_MS, color_scheme="dark" if dark else "light", viewport={"width": width, "height": 800}, locale="en-GB")
+            timeout=LIMIT_MS, color_scheme="dark" if dark else "light", viewport={"width": width, "height": 800}, locale=locale)
         try:
             opened = context.new_page()
             opened.set_default_timeout(LIMIT_MS)

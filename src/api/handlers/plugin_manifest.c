@@ -41,8 +41,9 @@ static const char manifest_text[] =
     "', 'icon': {'name': 'kaas'}, 'size': {'widthSpan': 1, 'heightSpan': 1}, 'dynamic': true}}}},"
     " 'definitions': {"
     "   'iconSpriteSheet': {'uri': '%s', 'definitions': {'kaas': {'x': 0, 'y': 0}}},"
-    "   'i18n': {'locales': ['en-US'], 'definitions': {"
-    "     'plugin.name': {'en-US': 'Harmony KaaS'}, 'view.clusters': {'en-US': 'Kubernetes clusters'}}}}}";
+    "   'i18n': {'locales': ['en-US', 'de-DE'], 'definitions': {"
+    "     'plugin.name': {'en-US': 'Harmony KaaS', 'de-DE': 'Harmony KaaS'},"
+    "     'view.clusters': {'en-US': 'Kubernetes clusters', 'de-DE': 'Kubernetes-Cluster'}}}}}";
 
 void plugin_manifest_free(struct plugin_manifest *manifest) {
     if (manifest)

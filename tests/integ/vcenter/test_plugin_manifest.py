@@ -73,6 +73,7 @@ def test_every_key_has_a_text_in_every_locale(manifest: Json) -> None:
     used = {manifest["configuration"]["nameKey"], *(view["labelKey"] for view in views(manifest) if "labelKey" in view)}
     assert used == set(texts["definitions"])
     assert all(set(text) == set(texts["locales"]) and all(text.values()) for text in texts["definitions"].values())
+    assert texts["definitions"]["view.clusters"] == {"en-US": "Kubernetes clusters", "de-DE": "Kubernetes-Cluster"}
 
 
 def test_what_it_names_is_there_beside_it(world: World, manifest: Json) -> None:
@@ -466,10 +467,19 @@ def test_who_is_not_signed_in_at_the_client_is_told_so(client: PrefixProxy, scra
         frame.locator("input[name=password]").wait_for()
 
 
-def test_outside_the_client_the_page_says_where_it_belongs(world: World, scratch: Scratch) -> None:
-    with browser.page(scratch.path / "profile") as page:
+@pytest.mark.parametrize(("locale", "text"), [
+    ("en-GB", "This page is a part of the vSphere Client"), ("de-AT", "Diese Seite ist ein Teil des vSphere Client")])
+def test_outside_the_client_the_page_says_where_it_belongs(world: World, scratch: Scratch, locale: str, text: str) -> None:
+    with browser.page(scratch.path / "profile", locale=locale) as page:
         page.goto(f"{world.kaasd.url}/ui/vsphere.html")
-        page.get_by_text("This page is a part of the vSphere Client").wait_for()
+        page.get_by_text(text).wait_for()
+        assert page.evaluate("document.documentElement.lang") == locale
+
+
+@pytest.mark.parametrize("page", ["", "panel", "vsphere.html"])
+def test_without_scripts_it_says_so_in_both_languages(world: World, page: str) -> None:
+    told = fetch(world.kaasd, f"/ui/{page}").text.split("<noscript>")[1]
+    assert "needs JavaScript" in told and 'lang="de"' in told
 
 
 def test_a_foreign_page_cannot_frame_it(world: World, scratch: Scratch) -> None:

@@ -5,6 +5,7 @@ import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
 import type { CardSubject, Token } from '../api/types.js';
 import { setTheme, start, type Theme } from '../start.js';
+import { chooseLanguage, strings } from '../strings/index.js';
 import type { App } from '../views/app.js';
 import { readUrn, type Urn } from './urn.js';
 
@@ -111,8 +112,13 @@ function show(sdk: Sdk, app: App): void {
   sdk.event.onGlobalRefresh?.(() => app.refresh());
 }
 
+function sayWhereItBelongs(): void {
+  document.documentElement.lang = chooseLanguage(navigator.languages);
+  document.body.textContent = strings.clientOver.outside;
+}
+
 export function startVsphere(app: App): void {
   const sdk = (window as { htmlClientSdk?: Sdk }).htmlClientSdk;
   if (sdk) sdk.initialize(() => show(sdk, app));
-  else document.body.textContent = 'This page is a part of the vSphere Client. Open it there, or go to /ui/ of the service.';
+  else sayWhereItBelongs();
 }

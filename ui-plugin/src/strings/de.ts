@@ -397,6 +397,7 @@ export const catalogue: Catalogue = {
     title: 'Sie sind nicht angemeldet',
     text: 'Die Sitzung des vSphere Client ist beendet oder wird hier nicht anerkannt. Laden Sie den vSphere Client neu und melden Sie sich dort an.',
     byPassword: 'Mit Passwort anmelden',
+    outside: 'Diese Seite ist ein Teil des vSphere Client. Öffnen Sie sie dort, oder gehen Sie zu /ui/ des Dienstes.',
   },
 
   ownPage: {

@@ -403,6 +403,7 @@ export const catalogue = {
     title: 'You are not signed in',
     text: 'The session of the vSphere Client has ended, or is not accepted here. Reload the vSphere Client and sign in there.',
     byPassword: 'Sign in with a password',
+    outside: 'This page is a part of the vSphere Client. Open it there, or go to /ui/ of the service.',
   },
 
   ownPage: {
