@@ -141,16 +141,19 @@ BARE_PAGE = ("page-has-heading-one",)  # a card in a page of the client; a word 
 NODES_ON = change(nodes_on={"vm-7": [PLACED[1]], "host-9": list(PLACED.values())})
 
 SCENES = [
-    Scene("sign-in", "form", FORM, who=None),
-    Scene("sign-in", "every-way", FORM, who=None, spoil=WAYS),
-    Scene("sign-in", "missing", "[aria-invalid=true]", who=None, act=submit("", "")),
-    Scene("sign-in", "refused", TOLD, who=None, act=submit("admin", "wrong")),
-    Scene("sign-in", "too-often", TOLD, who=None, spoil=refuse("/v2/login/password", why=TOO_OFTEN),
+    Scene("sign-in", "form", FORM, who=None, homes=OUTSIDE),
+    Scene("sign-in", "form-in-client", FORM, who=None, homes=CLIENT, act=click("Sign in with a password")),
+    Scene("sign-in", "client-over", ".client", who=None, homes=CLIENT),
+    Scene("sign-in", "every-way", FORM, who=None, spoil=WAYS, homes=OUTSIDE),
+    Scene("sign-in", "missing", "[aria-invalid=true]", who=None, act=submit("", ""), homes=OUTSIDE),
+    Scene("sign-in", "refused", TOLD, who=None, act=submit("admin", "wrong"), homes=OUTSIDE),
+    Scene("sign-in", "too-often", TOLD, who=None, homes=OUTSIDE, spoil=refuse("/v2/login/password", why=TOO_OFTEN),
           act=submit("admin", "secret")),
-    Scene("sign-in", "away", TOLD, who=None, spoil=refuse("/v2/login", "/v2/login/password"), act=submit("admin", "secret")),
+    Scene("sign-in", "away", TOLD, who=None, spoil=refuse("/v2/login", "/v2/login/password"), act=submit("admin", "secret"), homes=OUTSIDE),
     Scene("sign-in", "trying", ".trying", spoil=hold, without=BARE_PAGE),
-    Scene("sign-in", "no-ticket", TOLD, who=None, spoil=WAYS, act=click("Kerberos")),
-    Scene("sign-in", "session-over", TOLD, act=end_sessions),
+    Scene("sign-in", "no-ticket", TOLD, who=None, spoil=WAYS, act=click("Kerberos"), homes=OUTSIDE),
+    Scene("sign-in", "session-over", TOLD, act=end_sessions, homes=OUTSIDE),
+    Scene("sign-in", "session-over-in-client", ".client", act=end_sessions, homes=CLIENT),
     Scene("sign-in", "signed-out", TOLD, homes=OUTSIDE,
           act=lambda frame, world: (frame.locator(".me").click(), click("Sign out")(frame, world))),
     Scene("password", "due", NEW, who="local", spoil=MINE, homes=OUTSIDE),
@@ -219,7 +222,7 @@ SCENES = [
     Scene("card", "signed-out", ".trying", homes=CLIENT, without=BARE_PAGE, at="HostSystem:host-1", who=None),
 ]
 # What a page has most of; the others are in `scripts/check --full`.
-USUAL = {("list", "rows"), ("list", "error-later"), ("details", "nodes"), ("overview", "full"), ("sign-in", "form"), ("card", "machine")}
+USUAL = {("list", "rows"), ("list", "error-later"), ("details", "nodes"), ("overview", "full"), ("sign-in", "form"), ("sign-in", "client-over"), ("card", "machine")}
 CASES = [pytest.param(scene, name, id=f"{scene.page}.{scene.state}.{name}",
                       marks=[] if (scene.page, scene.state) in USUAL else [pytest.mark.rare])
          for scene in SCENES for name in scene.homes]
@@ -244,7 +247,7 @@ def test_every_state_in_every_home(mock: MockKaasd, make_page: MakePage, shots: 
         with home(name, mock, cert, scene.at) as open_:
             frame = open_(watched, scene.address, person(mock.world, scene.who))
             if scene.act:
-                frame.locator(f"{FORM}, kaas-change-password form, main[aria-busy=false]").first.wait_for()
+                frame.locator(f"{FORM}, kaas-change-password form, main[aria-busy=false], .client").first.wait_for()
                 scene.act(frame, mock.world)
             frame.locator(scene.shown).first.wait_for(state="attached")
             for theme in ("light", "dark"):

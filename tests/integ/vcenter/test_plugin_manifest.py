@@ -445,7 +445,8 @@ def test_one_page_is_signed_in_to_the_vcenters_of_a_linked_group(scratch: Scratc
             with opened(client, scratch) as page:
                 assert rows(page) == ["vc0-east"]
                 second.control.release(held)
-                until(lambda: rows(page) == (["vc0-east", "vc1-east", "vc1-machine"] if is_linked else ["vc0-east"]), "what lies on the other one")
+                wanted = ["vc0-east", "vc1-east", "vc1-machine"] if is_linked else ["vc0-east"]
+                until(lambda: rows(page) == wanted, "what lies on the other one")
                 told = page.frame_locator("iframe").locator(".closed kaas-notice")
                 closed = [STRANGER] if is_linked else [second.instance_uuid, STRANGER]
                 assert ", ".join(closed) in told.inner_text()

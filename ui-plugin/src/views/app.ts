@@ -133,7 +133,7 @@ export class App extends LitElement {
 
   private renderClosed() {
     if (this.closedVcenters.length === 0) return nothing;
-    return html`<div class="closed"><kaas-notice tone="warning" heading=${strings.closed.title}>${strings.closed.text(this.closedVcenters)}</kaas-notice></div>`;
+    return html`<aside class="closed"><kaas-notice tone="warning" heading=${strings.closed.title}>${strings.closed.text(this.closedVcenters)}</kaas-notice></aside>`;
   }
 
   private renderPlace(api: ApiClient, role: Role | null) {
