@@ -222,7 +222,8 @@ SCENES = [
     Scene("card", "signed-out", ".trying", homes=CLIENT, without=BARE_PAGE, at="HostSystem:host-1", who=None),
 ]
 # What a page has most of; the others are in `scripts/check --full`.
-USUAL = {("list", "rows"), ("list", "error-later"), ("details", "nodes"), ("overview", "full"), ("sign-in", "form"), ("sign-in", "client-over"), ("card", "machine")}
+USUAL = {("list", "rows"), ("list", "error-later"), ("details", "nodes"), ("overview", "full"), ("sign-in", "form"),
+         ("sign-in", "client-over"), ("card", "machine")}
 CASES = [pytest.param(scene, name, id=f"{scene.page}.{scene.state}.{name}",
                       marks=[] if (scene.page, scene.state) in USUAL else [pytest.mark.rare])
          for scene in SCENES for name in scene.homes]
