@@ -10,7 +10,7 @@ import pytest
 from conftest import MakePage
 from mock_kaasd import MockKaasd, Refusal
 from playwright.sync_api import Locator, Page, expect
-from sample import HX_WEST, VCENTER, ident
+from sample import HX_WEST, VCENTER, hx, ident, place
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
@@ -25,8 +25,8 @@ def opened(mock: MockKaasd, make_page: MakePage, who: tuple[str, ...] = ("admin"
     return watched
 
 
-def hx_card(page: Page, place: str) -> Locator:
-    return page.locator("kaas-overview .cards li").filter(has_text=place)
+def hx_card(page: Page, where: str) -> Locator:
+    return page.locator("kaas-overview .cards li").filter(has_text=where)
 
 
 def test_states_lead_into_the_list(mock: MockKaasd, make_page: MakePage) -> None:
@@ -47,16 +47,23 @@ def test_states_lead_into_the_list(mock: MockKaasd, make_page: MakePage) -> None
 
 def test_hx_clusters_as_an_administrator_sees_them(mock: MockKaasd, make_page: MakePage) -> None:
     page = opened(mock, make_page).page
-    for place, texts in (("DC0 / HX-East", ("Online, healthy", "35%", "14 TiB of 40 TiB used", "4 of 4 online", "5.5.2a-39363")),
+    for where, texts in (("DC0 / HX-East", ("Online, healthy", "35%", "14 TiB of 40 TiB used", "4 of 4 online", "5.5.2a-39363")),
                          ("DC0 / HX-West", ("Online, not healthy", "Storage node hx-3 is not reachable", "90%", "3 of 4 online",
                                             "3 Kubernetes clusters: 1 degraded, 1 unreachable, 1 updating")),
                          ("DC1 / HX-East", ("Cannot be read", "hx-lab.example.com:443 does not answer.",
                                             "Check its address and the firewall.", "2 Kubernetes clusters"))):
         for text in texts:
-            expect(hx_card(page, place)).to_contain_text(text)
+            expect(hx_card(page, where)).to_contain_text(text)
     hx_card(page, "DC0 / HX-West").get_by_role("link").click()
     expect(page.get_by_label("HX cluster")).to_have_value(HX_WEST["id"])
     expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(3)
+
+
+def test_of_many_hx_clusters_the_first_are_told_of(mock: MockKaasd, make_page: MakePage) -> None:
+    mock.world.hx_clusters = [hx(f"HX-{n:02}", place("DC0", f"domain-c{n}", f"HX-{n:02}")) for n in range(30)]
+    page = opened(mock, make_page).page
+    expect(page.locator("kaas-overview .cards li")).to_have_count(30)
+    expect(page.get_by_text("for the first 24 of 30 HX clusters")).to_be_visible()
 
 
 def test_others_see_what_runs_where(mock: MockKaasd, make_page: MakePage) -> None:

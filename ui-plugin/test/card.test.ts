@@ -21,7 +21,7 @@ describe('a host', () => {
   it('is told by cluster and role, in the state of the worst', () => {
     const all = [node('b', 'worker', '1'), node('a', 'worker', '2', 'unknown'), node('a', 'worker', '3', 'not_ready'), node('a', 'control_plane', '4'), node('a', 'worker', '5')];
     expect(describeHost(all).map(({ tone, text }) => [tone, text])).toEqual([
-      ['good', 'a: 1 of the control plane'], ['bad', 'a: 3 workers'], ['good', 'b: 1 worker'],
+      ['good', 'a: 1 of the control plane'], ['bad', 'a: 3 workers (Not ready: 1)'], ['good', 'b: 1 worker'],
     ]);
     expect(describeHost([])).toEqual([]);
   });

@@ -27,18 +27,20 @@ export function describeMachine({ cluster, id, role, state }: PlacedNode, { node
   return line(state, hidden > 0 || at < 0 ? strings.card.part(role, cluster.name) : strings.card.machine(role, at + 1, sorted.length, cluster.name));
 }
 
-/** Of a host: how many nodes of each cluster and role, in the state of the worst of them. */
+/** Of a host: how many nodes of each cluster and role, in the state of the worst of them, and how many are as bad as that. */
 export function describeHost(nodes: readonly PlacedNode[]): CardLine[] {
-  const groups = new Map<string, { first: PlacedNode; state: NodeState; count: number }>();
+  const groups = new Map<string, PlacedNode[]>();
   for (const node of nodes) {
     const key = `${node.cluster.id} ${node.role}`;
-    const group = groups.get(key) ?? { first: node, state: node.state, count: 0 };
-    group.count += 1;
-    if (WORST[node.state] > WORST[group.state]) group.state = node.state;
-    groups.set(key, group);
+    groups.set(key, [...(groups.get(key) ?? []), node]);
   }
-  const sorted = [...groups.values()].sort(({ first: a }, { first: b }) => a.cluster.name.localeCompare(b.cluster.name) || a.role.localeCompare(b.role));
-  return sorted.map(({ first, state, count }) => line(state, strings.card.host(first.cluster.name, first.role, count)));
+  const sorted = [...groups.values()].sort(([a], [b]) => a!.cluster.name.localeCompare(b!.cluster.name) || a!.role.localeCompare(b!.role));
+  return sorted.map((group) => {
+    const [{ cluster, role, state }] = [...group].sort((a, b) => WORST[b.state] - WORST[a.state]) as [PlacedNode];
+    const bad = group.filter((node) => node.state === state).length;
+    const some = state !== 'ready' && bad < group.length ? ` (${strings.detail.nodeState[state]}: ${shortNumber(bad)})` : '';
+    return line(state, strings.card.host(cluster.name, role, group.length, some));
+  });
 }
 
 /** Of a datacenter: how many clusters run there, and in which states. */

@@ -18,7 +18,7 @@ export interface HxOverview {
 }
 
 /** So many HX clusters are asked for; each is a call. */
-const ASKED = 24;
+export const ASKED = 24;
 
 export class OverviewModel {
   counts: ClusterCounts | null = null;

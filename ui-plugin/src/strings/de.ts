@@ -359,6 +359,7 @@ export const catalogue: Catalogue = {
     clusters: () => 'Cluster insgesamt',
     clustersOn: (n, others) => `${number(n)} Kubernetes-Cluster${others ? `: ${others}` : ''}`,
     inState: (n, state) => `${number(n)} ${state.toLowerCase().replace(/^wird /, n === 1 ? 'wird ' : 'werden ')}`,
+    onlyFirst: (n, of) => `Zustand, Belegung und Cluster werden für die ersten ${n} von ${of} HX-Clustern gezeigt. Die Liste zeigt, was auf jedem läuft.`,
     notConnected: 'Der Dienst ist nicht mit ihm verbunden; Zustand und Belegung sind deshalb nicht bekannt.',
     noHx: 'Es gibt keinen HX-Cluster, den Sie sehen dürfen.',
     gone: 'Nicht mehr in vCenter',
@@ -417,7 +418,7 @@ export const catalogue: Catalogue = {
     signedOut: 'Öffnen Sie die Kubernetes-Cluster unter „Überwachen“, um sich anzumelden.',
     part: (role, cluster) => `${role === 'worker' ? 'Worker' : 'Control Plane'} von ${cluster}`,
     machine: (role, n, of, cluster) => `${role === 'worker' ? 'Worker' : 'Control Plane'} ${n} von ${of} von ${cluster}`,
-    host: (cluster, role, n) => `${cluster}: ${n} ${role === 'worker' ? 'Worker' : 'der Control Plane'}`,
+    host: (cluster, role, n, bad) => `${cluster}: ${n} ${role === 'worker' ? 'Worker' : 'der Control Plane'}${bad}`,
     datacenter: (count, _n, state) => `${count} Kubernetes-Cluster: ${state}`,
   },
 

@@ -365,6 +365,7 @@ export const catalogue = {
     clusters: (n: number): string => (n === 1 ? 'cluster' : 'clusters'),
     clustersOn: (n: number, others: string) => `${plural(n, 'Kubernetes cluster', 'Kubernetes clusters')}${others ? `: ${others}` : ''}`,
     inState: (n: number, state: string) => `${number(n)} ${state.toLowerCase()}`,
+    onlyFirst: (n: number, of: number): string => `Health, capacity and clusters are shown for the first ${number(n)} of ${number(of)} HX clusters. The list shows what runs on each.`,
     notConnected: 'The service is not connected to it, so its health and capacity are not known.',
     noHx: 'There is no HX cluster that you may see.',
     gone: 'No longer in vCenter',
@@ -423,7 +424,7 @@ export const catalogue = {
     signedOut: 'Open the Kubernetes clusters in the Monitor tab to sign in.',
     part: (role: Node['role'], cluster: string): string => `${role === 'worker' ? 'Worker' : 'Control plane'} of ${cluster}`,
     machine: (role: Node['role'], n: number, of: number, cluster: string): string => `${role === 'worker' ? 'Worker' : 'Control plane'} ${n} of ${of} of ${cluster}`,
-    host: (cluster: string, role: Node['role'], n: number): string => `${cluster}: ${role === 'worker' ? plural(n, 'worker', 'workers') : `${number(n)} of the control plane`}`,
+    host: (cluster: string, role: Node['role'], n: number, bad: string): string => `${cluster}: ${role === 'worker' ? plural(n, 'worker', 'workers') : `${number(n)} of the control plane`}${bad}`,
     datacenter: (count: string, n: number, state: string): string => `${count} Kubernetes ${n === 1 ? 'cluster' : 'clusters'}: ${state}`,
   },
 

@@ -9,7 +9,7 @@ import { describeFailure } from '../model/failure-text.js';
 import { STATES, absoluteTime, describeState, relativeTime, shortNumber, vsphereName } from '../model/format.js';
 import { describeCapacity, describeHealth, type HealthText } from '../model/hx-health.js';
 import { ListWatch } from '../model/list-watch.js';
-import { OverviewModel, type HxOverview } from '../model/overview.js';
+import { ASKED, OverviewModel, type HxOverview } from '../model/overview.js';
 import { sentence } from '../model/sentence.js';
 import '../parts/age.js';
 import { ring, stateBar } from '../parts/drawings.js';
@@ -112,7 +112,8 @@ export class Overview extends LitElement {
 
   private renderHxClusters(all: readonly HxOverview[]) {
     if (all.length === 0) return html`<h2>${strings.detail.hxClusters}</h2><p class="soft">${strings.overview.noHx}</p>`;
-    return html`<h2>${strings.detail.hxClusters}</h2><ul class="cards">${all.map((one) => html`<li class="card">${this.renderHxCluster(one)}</li>`)}</ul>`;
+    return html`<h2>${strings.detail.hxClusters}</h2><ul class="cards">${all.map((one) => html`<li class="card">${this.renderHxCluster(one)}</li>`)}</ul>
+      ${all.length > ASKED ? html`<p class="soft">${strings.overview.onlyFirst(ASKED, all.length)}</p>` : nothing}`;
   }
 
   private renderHxCluster({ hx, counts, facts, connection }: HxOverview) {
