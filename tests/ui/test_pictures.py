@@ -222,8 +222,7 @@ SCENES = [
     Scene("card", "signed-out", ".trying", homes=CLIENT, without=BARE_PAGE, at="HostSystem:host-1", who=None),
 ]
 # What a page has most of; the others are in `scripts/check --full`.
-USUAL = {("list", "rows"), ("list", "error-later"), ("details", "nodes"), ("overview", "full"), ("sign-in", "form"),
-         ("sign-in", "client-over"), ("card", "machine")}
+USUAL = {("list", "rows"), ("details", "nodes"), ("sign-in", "client-over"), ("card", "machine")}
 CASES = [pytest.param(scene, name, id=f"{scene.page}.{scene.state}.{name}",
                       marks=[] if (scene.page, scene.state) in USUAL else [pytest.mark.rare])
          for scene in SCENES for name in scene.homes]
@@ -275,6 +274,7 @@ ENDLESS = f"""() => {{ {DEEP} return all(document).flatMap((e) => e.getAnimation
   .filter((a) => a.effect.getTiming().iterations === Infinity).length; }}"""
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("address", ["#/clusters", f"{PROD}/nodes", "#/overview"], ids=["list", "nodes", "overview"])
 def test_every_home_by_keyboard_alone(mock: MockKaasd, make_page: MakePage, cert: ServerCert, name: str, address: str) -> None:
@@ -289,6 +289,7 @@ def test_every_home_by_keyboard_alone(mock: MockKaasd, make_page: MakePage, cert
         assert frame.evaluate(MISSED) == [[], []]
 
 
+@pytest.mark.rare
 @pytest.mark.parametrize("name", NAMES)
 def test_every_home_as_the_reader_has_it(mock: MockKaasd, make_page: MakePage, shots: Shots, cert: ServerCert, name: str) -> None:
     """A frame of 900 pixels; twice as large in a window of 1280 by 800, the same as 640 by 400, in colours of one's own; movement."""
