@@ -20,7 +20,7 @@ from env.watching import add_cluster, metric, until_watching
 OUT = Path(__file__).resolve().parent / "out/watch_latency.json"
 PLAIN, SHOWN_ON, WEST_HOST, EAST_HOST = "domain-c40", "domain-c7", "host-71", "host-12"
 LIMIT_S = 60
-# Until the row of the only cluster names this HX cluster, and the browser has painted it.
+# Until the row of the only cluster names this HX cluster, in the frame that the browser paints next.
 SHOWN = """(name) => new Promise((done) => {
   const look = () => {
     const list = document.querySelector('kaas-app')?.shadowRoot?.querySelector('kaas-cluster-list')?.shadowRoot;

@@ -7,18 +7,22 @@
 /* Special-purpose addresses (RFC 6890, IANA's registries) behind which there is no vCenter and no HX cluster, but perhaps what listens for this host alone,
  * such as a cloud's metadata. Private networks are where they are. */
 static const char *const net_policy_never[] = {
+    /* IPv4 */
     "0.0.0.0/8",
     "127.0.0.0/8",
     "169.254.0.0/16",
     "192.0.0.0/24",
     "224.0.0.0/4",
-    "240.0.0.0/4", /* IPv4 */
+    "240.0.0.0/4",
+    /* IPv6; ::1 and :: are in the first */
     "::/96",
     "fe80::/10",
-    "ff00::/8", /* IPv6; ::1 and :: are in the first */
+    "ff00::/8",
+    /* this host and its links by NAT64 (RFC 6052) */
     "64:ff9b::7f00:0/104",
-    "64:ff9b::a9fe:0/112", /* of the first line by NAT64 (RFC 6052) */
-    "fd00:ec2::254/128",   /* where a cloud keeps credentials, as 169.254.169.254 */
+    "64:ff9b::a9fe:0/112",
+    /* where a cloud keeps credentials in IPv6 */
+    "fd00:ec2::254/128",
 };
 
 int net_policy_init(struct net_policy *policy, const char *option, const char *const *networks, struct err *err) {
