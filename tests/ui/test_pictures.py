@@ -268,7 +268,7 @@ DEEP = """const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [
     && e.getClientRects().length > 0);"""
 FIRST = f"() => {{ {DEEP} window.reached = new Set(); window.bare = []; wanted()[0].focus(); return wanted().length; }}"
 HERE = f"""() => {{ {DEEP} const e = active(); window.reached.add(e);
-  if (getComputedStyle(e).outlineStyle === 'none') window.bare.push(e.outerHTML); }}"""
+  if (e !== document.body && getComputedStyle(e).outlineStyle === 'none') window.bare.push(e.outerHTML); }}"""
 MISSED = f"() => {{ {DEEP} return [wanted().filter((e) => !window.reached.has(e)).map((e) => e.outerHTML), window.bare]; }}"
 ENDLESS = f"""() => {{ {DEEP} return all(document).flatMap((e) => e.getAnimations())
   .filter((a) => a.effect.getTiming().iterations === Infinity).length; }}"""
@@ -283,7 +283,7 @@ def test_every_home_by_keyboard_alone(mock: MockKaasd, make_page: MakePage, cert
         frame = open_(watched, address, person(mock.world, "admin"))
         frame.locator(f"{ROWS}, kaas-node-table .share, {COUNTS}").first.wait_for()
         watched.page.keyboard.press("Tab")  # from now on the focus is shown
-        for _ in range(frame.evaluate(FIRST)):
+        for _ in range(2 * frame.evaluate(FIRST)):  # twice: some of it comes after the rows
             frame.evaluate(HERE)
             watched.page.keyboard.press("Tab")
         assert frame.evaluate(MISSED) == [[], []]
