@@ -1,4 +1,4 @@
-"""A person at the web page: Debian's Chromium driven by Playwright."""
+"""A person at the web page: Debian's Chromium without windows, driven by Playwright."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = "/usr/bin/chromium-headless-shell"
 LIMIT_MS = 60_000
 # without these Chromium looks for the outside world at every start
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

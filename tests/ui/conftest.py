@@ -34,9 +34,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    program = os.environ.get("KAAS_CHROMIUM") or shutil.which("chromium")
+    program = os.environ.get("KAAS_CHROMIUM") or shutil.which("chromium-headless-shell")
     if program is None:
-        raise pytest.UsageError("there is no chromium: install Debian's package, or set KAAS_CHROMIUM")
+        raise pytest.UsageError("there is no chromium-headless-shell: install that package of Debian, or set KAAS_CHROMIUM")
     arguments = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=program, args=arguments)
