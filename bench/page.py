@@ -129,7 +129,7 @@ def measure(db: Mariadb, kaasd: Kaasd, hx: HxConnect, count: int) -> Rounds:
             type_letters(page, [str((number * 37 + k * 113) % 900 + 100) for k in range(3)], rounds)
         with tempfile.TemporaryDirectory() as profile, browser.page(Path(profile)) as page:
             page.add_init_script(NOTE)
-            hx.page = HostPage(f"{kaasd.url}/ui/panel", lambda: give_code(db, kaasd, hx.url))
+            hx.page = HostPage(f"{kaasd.url}/ui/panel?hx_cluster=HX-East", lambda: give_code(db, kaasd, hx.url))
             open_panel(page, hx, rounds)
         print(f"round {number + 1} of {count}", file=sys.stderr, flush=True)
     return rounds

@@ -51,9 +51,10 @@ def iso(moment: datetime) -> str:
 class Refusal(Exception):
     """An answer that is a problem."""
 
-    def __init__(self, status: int, code: str, detail: str, remedy: str | None = None, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, status: int, code: str, detail: str, remedy: str | None = None, headers: dict[str, str] | None = None,
+                 **more: Any) -> None:
         super().__init__(code)
-        self.status, self.code, self.detail, self.remedy, self.headers = status, code, detail, remedy, headers or {}
+        self.status, self.code, self.detail, self.remedy, self.headers, self.more = status, code, detail, remedy, headers or {}, more
 
 
 class World:
@@ -153,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def problem(self, refusal: Refusal) -> Reply:
         body = {"type": "about:blank", "title": TITLES[refusal.status], "status": refusal.status, "code": refusal.code,
-                "detail": refusal.detail, "request_id": REQUEST_ID}
+                "detail": refusal.detail, "request_id": REQUEST_ID, **refusal.more}
         if refusal.remedy:
             body["remedy"] = refusal.remedy
         always = {"Content-Type": "application/problem+json", "X-Content-Type-Options": "nosniff"}
@@ -350,6 +351,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.json(self.counts(asked), **self.freshness())
 
     def counts(self, asked: dict[str, str]) -> dict[str, Any]:
+        asked = self.by_hx_id(asked)
         counted = Counter(c["state"] for c in self.world.clusters if matches(c, asked))
         return {"total": counted.total(), "states": {state: counted[state] for state in STATES}}
 
@@ -381,8 +383,26 @@ class Handler(BaseHTTPRequestHandler):
     def rows(self, asked: dict[str, str]) -> list[dict[str, Any]]:
         """What fits, in order."""
         key = asked.get("sort", "name")
+        asked = self.by_hx_id(asked)
         fitting = [c for c in self.world.clusters if matches(c, asked)]
         return sorted(fitting, key=lambda c: (place_of(c, key.lstrip("-")), c["id"]), reverse=key.startswith("-"))
+
+    def by_hx_id(self, asked: dict[str, str]) -> dict[str, str]:
+        """The same question, where an HX cluster is named there; as the contract says in GET /v2/clusters."""
+        name = asked.get("hx_cluster")
+        if name is None:
+            return asked
+        known = self.world.hx_clusters
+        found = [hx for hx in known if name in (hx["name"], hx["hx_uuid"], hx["management_address"])]
+        if len(found) > 1:
+            items = [{k: hx[k] for k in ("id", "name", "name_source", "hx_uuid", "vcenter_id")} | {"moref": hx["vsphere_cluster"]["moref"]}
+                     for hx in found]
+            raise Refusal(409, "ambiguous", f'"{name}" fits {len(found)} HX clusters', "ask by hx_cluster_id", candidates=items)
+        if not found:
+            is_read = all(hx["name_source"] == "hx" for hx in known)
+            raise Refusal(404, "not_found" if is_read else "hx_name_unknown", f'no HX cluster that you may see is known as "{name}"',
+                          "connect kaasd to the HX cluster (kaasctl hx connect)")
+        return asked | {"hx_cluster_id": found[0]["id"]}
 
     def show_cluster(self, ident: str, part: str = "") -> Reply:
         role = self.session()["role"]

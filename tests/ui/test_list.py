@@ -281,13 +281,42 @@ def test_an_hx_cluster_by_its_name(mock: MockKaasd, make_page: MakePage) -> None
     expect(rows(page)).to_have_count(2)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"), [("HX-East", "Several HX clusters are called “HX-East”"), ("nowhere", "There is no HX cluster “nowhere”")])
-def test_an_hx_cluster_that_is_not_one(mock: MockKaasd, make_page: MakePage, name: str, told: str) -> None:
-    watched = opened(mock, make_page, f"?hx_cluster={name}")
-    expect(watched.page.get_by_role("status").filter(has_text=told)).to_be_visible()
-    expect(rows(watched.page)).to_have_count(10)
+def test_an_hx_cluster_is_asked_for_by_name_in_one_call(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    asked: list[str] = []
+    watched.page.on("request", lambda request: asked.append(request.url.partition("/v2/")[2]))  # noqa: PLW0108 - a builtin cannot be marked
+    watched.page.goto(f"{mock.url}/ui/?hx_cluster=HX-West")
+    watched.fill_and_submit("admin", "secret")
+    expect(watched.page.get_by_label("HX cluster")).to_have_value(HX_WEST["id"])
+    lists = [call for call in asked if call.startswith("clusters?") and "limit=" in call and "wait=" not in call]
+    assert [("hx_cluster=HX-West" in call, "hx_cluster_id" in call) for call in lists] == [(True, False)]
+
+
+@pytest.mark.parametrize("home", ["", "#/clusters"])
+def test_several_hx_clusters_of_one_name(mock: MockKaasd, make_page: MakePage, home: str) -> None:
+    watched = opened(mock, make_page, f"?hx_cluster=HX-East{home}")
+    told = watched.page.get_by_role("alert").filter(has_text="Several HX clusters are called “HX-East”: choose one of them.")
+    expect(told.get_by_role("button")).to_have_text(["HX-East (DC0 / HX-East)", "HX-East (DC1 / HX-East)", "Show all clusters"])
+    expect(rows(watched.page)).to_have_count(0)  # those of others would be taken for the answer
     assert watched.axe() == []
+    told.get_by_role("button", name="HX-East (DC1").click()
+    expect(rows(watched.page)).to_have_count(2)
+    expect(watched.page.get_by_label("HX cluster")).to_have_value(HX_LAB["id"])
+    assert hash_of(watched.page) == f"#/clusters?hx={HX_LAB['id']}"
+
+
+def test_an_hx_cluster_that_is_none(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = opened(mock, make_page, "?hx_cluster=nowhere")
+    told = watched.page.get_by_role("alert").filter(has_text="There is no HX cluster “nowhere” that you may see.")
+    expect(told).to_contain_text("kaasctl hx connect")  # an administrator's remedy
+    expect(rows(watched.page)).to_have_count(0)
+    assert watched.axe() == []
+    watched.page.get_by_role("searchbox").fill("prod")
+    watched.page.reload()
+    expect(told).to_be_visible()  # the name has not been lost on the way
+    told.get_by_role("button", name="Show all clusters").click()
+    expect(rows(watched.page)).not_to_have_count(0)
+    expect(told).to_be_hidden()
 
 
 def test_the_time_of_the_data_goes_on(mock: MockKaasd, make_page: MakePage) -> None:

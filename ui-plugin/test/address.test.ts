@@ -25,7 +25,7 @@ describe('the address', () => {
   });
 
   it('that says nonsense is the usual one', () => {
-    const nonsense = '#/clusters/x?q=%00&state=a,ready,b&sort=password&page=-1&size=7&hx=1&label=%0a&more=1';
+    const nonsense = '#/clusters/x?q=%00&state=a,ready,b&sort=password&page=-1&size=7&hx=%07&label=%0a&more=1';
     expect(readAddress(nonsense)).toEqual({ ...FIRST_PLACE, query: { ...FIRST_QUERY, states: ['ready'] } });
     expect(readAddress(`#/clusters/${ID}/nonsense`)).toEqual({ ...FIRST_PLACE, id: ID });
     for (const page of ['0', '1.5', '1e99', 'x', '']) expect(readAddress(`#/clusters?page=${page}`).query.page).toBe(1);
@@ -37,5 +37,8 @@ describe('the address', () => {
     expect(readAddress('', '?hx_cluster=HX-East&x=1').query.hxName).toBe('HX-East');
     expect(readAddress(`#/clusters?hx=${ID}`, '?hx_cluster=HX-East').query).toMatchObject({ hxName: '', hxClusterId: ID });
     expect(readAddress('', '?hx_cluster=%01').query.hxName).toBe('');
+    expect(readAddress('', `?hx_cluster=${ID}`).query).toMatchObject({ hxName: '', hxClusterId: ID });
+    const query: ListQuery = { ...FIRST_QUERY, hxName: 'HX & East', q: 'x' };
+    expect(readAddress(writeAddress({ ...FIRST_PLACE, query }))).toEqual({ ...FIRST_PLACE, query });
   });
 });

@@ -67,13 +67,13 @@ describe('pages', () => {
       await model.ask(change);
       expect([model.pageNumber, lastQuery()?.offset]).toEqual([1, undefined]);
     }
-    expect(lastQuery()).toEqual({ q: 'x', sort: 'state', limit: 100, state: 'failed', label: 'a=b', hx_cluster_id: '' });
+    expect(lastQuery()).toEqual({ q: 'x', sort: 'state', limit: 100, state: 'failed', label: 'a=b', hx_cluster_id: '', hx_cluster: '' });
   });
 
   it('that are no more are left for the last one', async () => {
     listClusters.mockImplementation(async ({ offset }) => (offset === 50 ? page(['z'], 51) : page([], 51)));
     model = modelFor({ ...FIRST_QUERY, page: 9 });
-    await model.start();
+    await model.refresh();
     expect([names(), model.pageNumber, model.query.page]).toEqual([['z'], 2, 2]);
   });
 });
@@ -82,7 +82,7 @@ describe('the first call', () => {
   it('brings the rows alone; the rest is asked for when they are there', async () => {
     let answer: (p: Page) => void = () => undefined;
     listClusters.mockImplementationOnce(() => new Promise((done) => (answer = done)));
-    const started = model.start();
+    const started = model.refresh();
     expect([listClusters, countClusters, listAllHxClusters].map((call) => call.mock.calls.length)).toEqual([1, 0, 0]);
     answer(page(['a'], 500));
     await started;
@@ -96,7 +96,7 @@ describe('the cursor to follow from', () => {
 
   it('comes with the first answer to each question, whatever its order and page', async () => {
     listClusters.mockResolvedValueOnce(answered('c1')).mockResolvedValueOnce(answered('c2')).mockResolvedValue(answered(null));
-    await model.start();
+    await model.refresh();
     expect([asks(), model.watchCursor]).toEqual([[''], 'c1']);
     await model.ask({ q: 'x' });
     expect([asks(), model.watchCursor]).toEqual([['', ''], 'c2']);
@@ -109,7 +109,7 @@ describe('the cursor to follow from', () => {
   it('is not that of some states, since all are followed', async () => {
     listClusters.mockResolvedValue(answered(null));
     model = modelFor({ ...FIRST_QUERY, states: ['failed'] });
-    await model.start();
+    await model.refresh();
     expect([asks(), model.watchCursor]).toEqual([[undefined], '']);
   });
 
@@ -136,8 +136,8 @@ describe('counts', () => {
     countClusters.mockResolvedValue({ total: 7, states: { failed: 2 } as ClusterCounts['states'] });
     await model.ask({ q: ' x ', states: ['failed'] });
     await vi.waitFor(() => expect(model.counts?.total).toBe(7));
-    expect([model.counts?.total, countClusters.mock.lastCall?.[0]]).toEqual([7, { q: 'x', label: '', hx_cluster_id: '' }]);
-    expect(model.watched()).toEqual({ q: 'x', label: '', hx_cluster_id: '' });
+    expect([model.counts?.total, countClusters.mock.lastCall?.[0]]).toEqual([7, { q: 'x', label: '', hx_cluster_id: '', hx_cluster: '' }]);
+    expect(model.watched()).toEqual({ q: 'x', label: '', hx_cluster_id: '', hx_cluster: '' });
   });
 
   it('are not asked for where the rows are all there are', async () => {
@@ -262,24 +262,35 @@ describe('an HX cluster that is named', () => {
     model = modelFor(named);
   });
 
-  it('is asked for by its id', async () => {
+  it('is asked for by its name, and by its id from then on', async () => {
     listAllHxClusters.mockResolvedValue([hx('1', 'HX-East'), hx('2', 'HX-West')]);
-    await model.start();
-    expect(listClusters.mock.calls.map(([query]) => query.hx_cluster_id)).toEqual(['1']);
-    expect([model.hxFault, model.query.hxName, model.query.hxClusterId]).toEqual([null, '', '1']);
+    await model.refresh();
+    expect(listClusters.mock.calls.map(([query]) => [query.hx_cluster, query.hx_cluster_id])).toEqual([['HX-East', '']]);
+    expect([model.query.hxName, model.query.hxClusterId, model.watched().hx_cluster_id]).toEqual(['', '1', '1']);
+    await model.refreshQuietly();
+    expect([names(), model.heldMoves]).toEqual([['a'], 0]);
   });
 
-  it.each(['1', 'HX-East', '1:9', '10.0.0.1', 'DC0/C1'])('may be called %s', async (hxName) => {
+  it.each(['HX-East', '1:9', '10.0.0.1', 'DC0/C1'])('may be called %s', async (hxName) => {
     listAllHxClusters.mockResolvedValue([hx('1', 'HX-East'), hx('2', 'HX-West')]);
     model = modelFor({ ...FIRST_QUERY, hxName });
-    await model.start();
-    expect([model.hxFault, model.query.hxClusterId]).toEqual([null, '1']);
+    await model.refresh();
+    expect(model.query.hxClusterId).toBe('1');
   });
 
-  it.each([[[], false], [[hx('1', 'HX-East'), hx('2', 'HX-East')], true]])('that is not one (%#) is told, and all are shown', async (items, isSeveral) => {
-    listAllHxClusters.mockResolvedValue(items);
-    await model.start();
-    expect([model.hxFault, model.query.hxClusterId, names()]).toEqual([{ name: 'HX-East', isSeveral }, '', ['a']]);
+  it('that only the service knows goes on being asked for by its name', async () => {
+    listAllHxClusters.mockResolvedValue([hx('2', 'HX-West')]);
+    await model.refresh();
+    expect([names(), model.hxFault, model.query.hxName, model.isFiltered]).toEqual([['a'], null, 'HX-East', true]);
+  });
+
+  it.each(['not_found', 'hx_name_unknown', 'ambiguous'])('that is not one (%s) has no rows, until another is chosen', async (code) => {
+    listClusters.mockRejectedValueOnce(refusal(code, 404));
+    listAllHxClusters.mockResolvedValue([hx('1', 'HX-East')]);
+    await model.refresh();
+    expect([model.hxFault?.failure.code, model.hxFault?.candidates, model.page]).toEqual([code, [], null]);
+    await model.ask({ hxClusterId: '1' });
+    expect([model.hxFault, names(), model.query.hxName]).toEqual([null, ['a'], '']);
   });
 });
 

@@ -249,6 +249,8 @@ export interface ClusterFilter extends Partial<ClusterScope> {
   datacenter?: string;
   q?: string;
   hx_cluster_id?: string;
+  /** By what people call it: name, HX's uuid, address, place in vCenter. */
+  hx_cluster?: string;
   /** States, separated by commas. */
   state?: string;
   /** `key=value`. */
@@ -276,4 +278,6 @@ export interface Problem {
   remedy?: string;
   parameter?: string;
   pointer?: string;
+  /** What a name fits, where that is several things. */
+  candidates?: { id: string; name: string; path?: string | null }[];
 }

@@ -44,6 +44,7 @@ export const FIRST_PLACE: Place = { view: 'clusters', id: null, part: 'summary',
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const TEXT_MAX = 100;
+const HX_NAME_MAX = 256;
 const LABEL_MAX = 320;
 const PAGE_MAX = 100_000;
 const SORTS = new Set(COLUMNS.flatMap(({ sort }) => (sort ? [sort.ascending, sort.descending] : [])));
@@ -53,13 +54,12 @@ export function readAddress(hash: string, search = ''): Place {
   const [path = '', asked = ''] = split(hash.replace(/^#/, ''));
   const query = readQuery(new URLSearchParams(asked));
   const given = new URLSearchParams(search);
-  const hxName = text(given.get('hx_cluster'), TEXT_MAX);
   const [, first, id = '', named] = (hash === '' ? `/clusters/${given.get('cluster') ?? ''}` : path).split('/');
   return {
     view: first === 'overview' ? 'overview' : 'clusters',
     id: first === 'clusters' && UUID.test(id) ? id : null,
     part: PARTS.find((part) => part === named) ?? 'summary',
-    query: query.hxClusterId === '' ? { ...query, hxName } : query,
+    query: query.hxClusterId === '' && query.hxName === '' ? { ...query, ...readHx(given.get('hx_cluster')) } : query,
   };
 }
 
@@ -81,17 +81,21 @@ function split(hash: string): [string, string] {
   return at < 0 ? [hash, ''] : [hash.slice(0, at), hash.slice(at + 1)];
 }
 
+/** An HX cluster by id, or by what people call it. */
+function readHx(asked: string | null): Pick<ListQuery, 'hxClusterId' | 'hxName'> {
+  const called = text(asked, HX_NAME_MAX);
+  return UUID.test(called) ? { hxClusterId: called, hxName: '' } : { hxClusterId: '', hxName: called };
+}
+
 function readQuery(asked: URLSearchParams): ListQuery {
   const sort = asked.get('sort') as Sort;
-  const hx = asked.get('hx') ?? '';
   const states = (asked.get('state') ?? '').split(',');
   const size = PAGE_SIZES.find((each) => String(each) === asked.get('size'));
   return {
     q: text(asked.get('q'), TEXT_MAX),
     states: STATES.filter((state) => states.includes(state)),
     label: text(asked.get('label'), LABEL_MAX),
-    hxClusterId: UUID.test(hx) ? hx : '',
-    hxName: '',
+    ...readHx(asked.get('hx')),
     sort: SORTS.has(sort) ? sort : FIRST_QUERY.sort,
     page: pageNumber(asked.get('page')),
     size: size ?? FIRST_QUERY.size,
@@ -99,9 +103,9 @@ function readQuery(asked: URLSearchParams): ListQuery {
 }
 
 function writeQuery(query: ListQuery): URLSearchParams {
-  const { q, states, label, hxClusterId, sort, page, size } = query;
+  const { q, states, label, hxClusterId, hxName, sort, page, size } = query;
   const all: [string, string, string][] = [
-    ['q', q.trim(), ''], ['state', states.join(), ''], ['label', label, ''], ['hx', hxClusterId, ''], ['sort', sort, FIRST_QUERY.sort],
+    ['q', q.trim(), ''], ['state', states.join(), ''], ['label', label, ''], ['hx', hxClusterId || hxName, ''], ['sort', sort, FIRST_QUERY.sort],
     ['page', String(page), '1'], ['size', String(size), String(FIRST_QUERY.size)],
   ];
   return new URLSearchParams(all.filter(([, value, usual]) => value !== usual).map(([name, value]) => [name, value]));

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { Answer, ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterScope, HxCluster, Sort, StaleReason } from '../api/types.js';
+import type { ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterScope, HxCluster, Problem, Sort, StaleReason } from '../api/types.js';
 import { FIRST_QUERY, type ListQuery } from './address.js';
 import { STATES } from './format.js';
 import { countMoves, inPlace } from './rows.js';
 
 type Api = Pick<ApiClient, 'listClusters' | 'countClusters' | 'listAllHxClusters' | 'listVcenters'>;
+
+/** Codes that say what is wrong with a name: nothing is called so, or several things. */
+const HX_FAULTS = new Set(['not_found', 'hx_name_unknown', 'ambiguous']);
 
 export interface ListListener {
   /** Something of the model is another than before. */
@@ -30,8 +33,6 @@ export class ClusterListModel {
   heldMoves = 0;
   hxClusters: HxCluster[] | null = null;
   hxFailed = false;
-  /** Why the HX cluster that the address names is not asked for: there is none of this name, or several. */
-  hxFault: { name: string; isSeveral: boolean } | null = null;
   loading = false;
   failure: ApiError | null = null;
   stale: StaleReason[] = [];
@@ -68,13 +69,14 @@ export class ClusterListModel {
   }
 
   get isFiltered(): boolean {
-    const { q, states, label, hxClusterId } = this.query;
-    return q.trim() !== '' || states.length > 0 || label !== '' || hxClusterId !== '';
+    const { q, states, label, hxClusterId, hxName } = this.query;
+    return q.trim() !== '' || states.length > 0 || label !== '' || hxClusterId !== '' || hxName !== '';
   }
 
   /** What to follow, and to count: the question, whatever its page, order and states, since the counts are of all states. */
   watched(): ClusterFilter {
-    return { ...this.scope, q: this.query.q.trim(), hx_cluster_id: this.query.hxClusterId, label: this.query.label };
+    const { q, hxClusterId, hxName, label } = this.query;
+    return { ...this.scope, q: q.trim(), hx_cluster_id: hxClusterId, hx_cluster: hxName, label };
   }
 
   /** The question without its page, for all of its rows. */
@@ -82,20 +84,18 @@ export class ClusterListModel {
     return { ...this.watched(), state: this.query.states.join(), sort: this.query.sort };
   }
 
-  /** Everything for the first time. An HX cluster that is asked for by its name has to be known first. */
-  async start(): Promise<void> {
-    if (this.query.hxName === '') return this.refresh();
-    this.loading = true;
-    this.listener.changed();
-    await this.loadHxClusters();
-    this.findHxName();
-    await this.load();
+  /** Why there are no rows where the HX cluster is asked for by its name: none is called so, or several are. */
+  get hxFault(): { failure: ApiError; candidates: NonNullable<Problem['candidates']> } | null {
+    const { failure } = this;
+    if (this.query.hxName === '' || failure?.failure.kind !== 'problem' || !HX_FAULTS.has(failure.failure.problem.code)) return null;
+    return { failure, candidates: failure.failure.problem.candidates ?? [] };
   }
 
   /** Everything anew: the rows, then the entries of the selector. */
   async refresh(): Promise<void> {
     await this.load();
     await this.loadHxClusters();
+    this.nameToId();
   }
 
   /**
@@ -170,7 +170,8 @@ export class ClusterListModel {
   private change(change: Partial<ListQuery>): boolean {
     const before = this.query;
     const watched = JSON.stringify(this.watched());
-    this.query = { ...before, page: 1, ...change };
+    const hxName = change.hxClusterId === undefined ? before.hxName : '';
+    this.query = { ...before, page: 1, hxName, ...change };
     if (JSON.stringify(this.watched()) !== watched) this.watchCursor = '';
     const isOther = JSON.stringify(before) !== JSON.stringify(this.query);
     if (isOther) this.etag = null;
@@ -328,11 +329,15 @@ export class ClusterListModel {
     this.listener.changed();
   }
 
-  private findHxName(): void {
-    const name = this.query.hxName;
-    const found = (this.hxClusters ?? []).filter((hx) => isCalled(hx, name));
-    this.query = { ...this.query, hxName: '', hxClusterId: found.length === 1 ? (found[0]?.id ?? '') : '' };
-    this.hxFault = found.length === 1 ? null : { name, isSeveral: found.length > 1 };
+  /** The service has answered by name. Its id means the same, and goes on doing so when the HX cluster is renamed: nothing is asked again. */
+  private nameToId(): void {
+    const { hxName } = this.query;
+    if (hxName === '' || this.running !== null || this.failure !== null) return;
+    const [hx, ...others] = (this.hxClusters ?? []).filter((one) => isCalled(one, hxName));
+    if (hx === undefined || others.length > 0) return;
+    this.query = { ...this.query, hxName: '', hxClusterId: hx.id };
+    this.pageKey = this.key();
+    this.listener.changed();
   }
 
   private key(): string {
@@ -346,8 +351,7 @@ export class ClusterListModel {
   }
 }
 
-/** As `hx_cluster` of the service's own list: by id, name, HX's uuid, address or place in vCenter. */
-function isCalled({ id, name, hx_uuid, management_address, vsphere_cluster: { datacenter, name: vsphere } }: HxCluster, reference: string): boolean {
+function isCalled({ name, hx_uuid, management_address, vsphere_cluster: { datacenter, name: vsphere } }: HxCluster, reference: string): boolean {
   const path = datacenter !== null && vsphere !== null ? `${datacenter}/${vsphere}` : null;
-  return [id, name, hx_uuid, management_address, path].includes(reference);
+  return [name, hx_uuid, management_address, path].includes(reference);
 }

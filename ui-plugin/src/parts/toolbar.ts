@@ -35,6 +35,8 @@ export class Toolbar extends LitElement {
 
   @property() q = '';
   @property() hxClusterId = '';
+  /** What the HX cluster is called by who asked for it, while its id is not known. */
+  @property() hxName = '';
   /** `key=value`; empty for none. */
   @property() label = '';
   @property({ type: Boolean }) isFiltered = false;
@@ -70,6 +72,7 @@ export class Toolbar extends LitElement {
     const first = this.hxFailed ? strings.list.hxNotLoaded : strings.list.allHxClusters;
     return html`<select aria-label=${strings.list.hxCluster} ?disabled=${this.hxOptions === null} @change=${this.onSelect}>
       <option value="" ?selected=${this.hxClusterId === ''}>${first}</option>
+      ${this.hxName ? html`<option value=${this.hxName} selected>${this.hxName}</option>` : nothing}
       ${options.map((hx) => html`<option value=${hx.id} ?selected=${hx.id === this.hxClusterId}>${hx.label}</option>`)}
     </select>`;
   }

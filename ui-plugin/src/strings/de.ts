@@ -20,6 +20,8 @@ const UPSTREAM: Fault = { detail: 'Ein vCenter oder Verzeichnisdienst, den der D
 const FAULTS: Record<string, Fault> = {
   forbidden: { detail: 'Dazu haben Sie nicht das Recht.', remedy: 'Fragen Sie einen Administrator dieses Dienstes.' },
   not_found: { detail: 'Das Gesuchte gibt es nicht mehr, oder Sie dürfen es nicht sehen.', remedy: 'Wählen Sie etwas anderes, oder heben Sie die Filter auf.' },
+  hx_name_unknown: {
+    detail: 'Noch nicht jeder HX-Cluster hat dem Dienst seinen Namen gesagt: Es kann einer von ihnen sein.', remedy: 'Bitten Sie einen Administrator dieses Dienstes, ihn mit dem HX-Cluster zu verbinden.' },
   too_many_requests: { detail: 'Der Dienst wurde zu oft gefragt.', remedy: 'Warten Sie ein wenig, und versuchen Sie es dann noch einmal.' },
   busy: { detail: 'Der Dienst hat zu viel zu tun.', remedy: 'Warten Sie ein wenig, und versuchen Sie es dann noch einmal.' },
   rights_unknown: { detail: 'vCenter hat noch nicht gesagt, was Sie sehen dürfen.', remedy: LATER },
@@ -163,8 +165,9 @@ export const catalogue: Catalogue = {
     allHxClusters: 'Alle HX-Cluster',
     hxNotLoaded: 'HX-Cluster nicht geladen',
     hxGone: (label) => `${label} (fort)`,
-    hxUnknown: (name) => `Es gibt keinen HX-Cluster „${name}“, den Sie sehen dürfen. Gezeigt werden alle Cluster.`,
-    hxSeveral: (name) => `Mehrere HX-Cluster heißen „${name}“: Wählen Sie einen davon. Gezeigt werden alle Cluster.`,
+    hxUnknown: (name) => `Es gibt keinen HX-Cluster „${name}“, den Sie sehen dürfen.`,
+    hxSeveral: (name) => `Mehrere HX-Cluster heißen „${name}“: Wählen Sie einen davon.`,
+    showAll: 'Alle Cluster zeigen',
     labelFilter: (label) => `Mit Label ${label}`,
     removeFilter: (what) => `Filter entfernen: ${what}`,
     clearFilters: 'Filter aufheben',

@@ -27,6 +27,8 @@ const UPSTREAM: Fault = { detail: 'A vCenter or directory that the service needs
 const FAULTS: Record<string, Fault> = {
   forbidden: { detail: 'You do not have the right to do this.', remedy: 'Ask an administrator of this service.' },
   not_found: { detail: 'What was asked for is not there any more, or you may not see it.', remedy: 'Choose something else, or clear the filters.' },
+  hx_name_unknown: {
+    detail: 'Not every HX cluster has told the service its name yet: it may be one of them.', remedy: 'Ask an administrator of this service to connect it to the HX cluster.' },
   too_many_requests: { detail: 'The service was asked too often.', remedy: 'Wait a little, then try again.' },
   busy: { detail: 'The service has too much to do.', remedy: 'Wait a little, then try again.' },
   rights_unknown: { detail: 'vCenter has not told yet what you may see.', remedy: LATER },
@@ -168,8 +170,9 @@ export const catalogue = {
     allHxClusters: 'All HX clusters',
     hxNotLoaded: 'HX clusters not loaded',
     hxGone: (label: string) => `${label} (gone)`,
-    hxUnknown: (name: string) => `There is no HX cluster “${name}” that you may see. All clusters are shown.`,
-    hxSeveral: (name: string) => `Several HX clusters are called “${name}”: choose one of them. All clusters are shown.`,
+    hxUnknown: (name: string) => `There is no HX cluster “${name}” that you may see.`,
+    hxSeveral: (name: string) => `Several HX clusters are called “${name}”: choose one of them.`,
+    showAll: 'Show all clusters',
     labelFilter: (label: string) => `Label ${label}`,
     removeFilter: (what: string) => `Remove filter: ${what}`,
     clearFilters: 'Clear filters',

@@ -14,6 +14,7 @@ export const listStyles = css`
   kaas-state-filter { flex: 1 1 320px; min-width: 0; }
   .fresh { display: flex; align-items: center; gap: var(--space-3); min-height: 28px; margin-left: auto; }
   .held { min-height: 28px; padding: 0 var(--space-2); border-color: var(--accent); color: var(--link); background: var(--selected); font-size: var(--type-dense); }
+  .choices { display: flex; flex-wrap: wrap; gap: var(--space-2); margin-top: var(--space-2); }
   .rows { position: relative; }
 
   /* A line that runs shows that the rows are about to be others; only if it takes a while. */

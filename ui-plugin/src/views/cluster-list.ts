@@ -80,7 +80,7 @@ export class ClusterList extends LitElement {
     });
     document.addEventListener('visibilitychange', this.onVisible);
     this.narrow.addEventListener('change', this.onWidth);
-    void this.model.start();
+    void this.model.refresh();
   }
 
   override disconnectedCallback() {
@@ -135,7 +135,7 @@ export class ClusterList extends LitElement {
     const { model } = this;
     return html`<main aria-busy=${model.loading}>
       <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
-      <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .label=${model.query.label} .isFiltered=${model.isFiltered}
+      <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxName=${model.query.hxName} .label=${model.query.label} .isFiltered=${model.isFiltered}
         .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .isScoped=${this.scope !== null} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
         @kaas-type=${(event: CustomEvent<string>) => this.act(model.type(event.detail))} @kaas-ask=${(event: CustomEvent<Partial<ListQuery>>) => this.ask(event.detail)}
         @kaas-clear=${() => this.act(model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save}></kaas-toolbar>
@@ -156,7 +156,7 @@ export class ClusterList extends LitElement {
     const { model } = this;
     return html`<div role="status">${this.told ? html`<kaas-notice tone="good">${this.told}</kaas-notice>` : nothing}</div>
       <div role="status">${this.exported ? html`<kaas-notice tone="busy">${strings.list.exporting(this.exported.done, this.exported.total)}</kaas-notice>` : nothing}</div>
-      <div role="status">${this.renderHxFault()}${staleNotice(strings.stale.title, model.stale, model.asOf, model.awayVcenters)}</div>
+      <div role="status">${staleNotice(strings.stale.title, model.stale, model.asOf, model.awayVcenters)}</div>
       <div role="alert">${this.renderFailure()}${this.renderExportFailure()}</div>`;
   }
 
@@ -170,16 +170,20 @@ export class ClusterList extends LitElement {
     return strings.list.count(page.total);
   }
 
-  private renderHxFault() {
-    const fault = this.model.hxFault;
-    if (!fault || this.model.query.hxClusterId) return nothing;
-    const words = fault.isSeveral ? strings.list.hxSeveral : strings.list.hxUnknown;
-    return html`<kaas-notice tone="warning">${words(fault.name)}</kaas-notice>`;
+  private renderHxFault({ failure, candidates }: NonNullable<ClusterListModel['hxFault']>) {
+    const heading = (candidates.length > 0 ? strings.list.hxSeveral : strings.list.hxUnknown)(this.model.query.hxName);
+    const options = this.hxOptions() ?? [];
+    const label = (hx: { id: string; name: string }): string => options.find(({ id }) => id === hx.id)?.label ?? hx.name;
+    return html`<kaas-notice tone="warning" heading=${heading} .failure=${candidates.length > 0 ? null : describeFailure(failure, this.viewerRole === 'admin')}>
+      <p class="choices">${candidates.map((hx) => html`<button type="button" @click=${() => this.ask({ hxClusterId: hx.id })}><bdi>${label(hx)}</bdi></button>`)}
+        <button type="button" @click=${() => this.ask({ hxClusterId: '' })}>${strings.list.showAll}</button></p>
+    </kaas-notice>`;
   }
 
   private renderFailure() {
-    const { failure, page } = this.model;
+    const { failure, hxFault, page } = this.model;
     if (!failure) return nothing;
+    if (hxFault) return this.renderHxFault(hxFault);
     const heading = page ? strings.error.refreshTitle : strings.error.listTitle;
     return html`<kaas-notice tone="bad" heading=${heading} .failure=${describeFailure(failure, this.viewerRole === 'admin')}>
       ${page ? html`<p>${strings.error.keptRows}</p>` : nothing}
