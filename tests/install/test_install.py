@@ -170,7 +170,7 @@ def test_the_service_runs_and_starts_at_boot(place: Place) -> None:
 
 def test_anybody_on_the_host_can_check_the_certificate_and_sees_the_page(place: Place) -> None:
     page = place.machine.ok(f"runuser -u nobody -- {CURL}/ui/")
-    script = re.search(r'src="\./(index-[\w-]+\.js)"', page)
+    script = re.search(r'src="\./([a-z]+-[\w-]+\.js)"', page)
     assert script, page
     assert place.machine.ok(f"{CURL}/ui/{script.group(1)}")
 
