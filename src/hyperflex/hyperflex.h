@@ -98,7 +98,7 @@ int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_conn
 int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
 
 /* What HX clusters of a vCenter inherit: user and password. Those that appear are connected by themselves where the certificate at an address that vCenter tells
- * is good under hx.ca_file, and tried once: what one refuses is tried at no other. */
+ * is good under hx.ca_file, and tried once: what one refuses is tried at no other. Those that are not reached, at an address that vCenter tells no more, are followed. */
 
 /* *out is freed by hx_credential_free. ERR_NOT_FOUND. */
 int hyperflex_load_credential(struct hyperflex *h, const char *vcenter_id, struct hx_credential **out, struct err *err);

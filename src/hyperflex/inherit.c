@@ -44,17 +44,22 @@ static long hyperflex_look_ms(const struct hyperflex *h) {
     return h->options.call_timeout_ms < LOOK_MS ? h->options.call_timeout_ms : LOOK_MS;
 }
 
-static bool hyperflex_trusts(struct hyperflex *h, const struct hx_address *where) {
-    _cleanup_free_ char *ca = hyperflex_get_ca(h), *url = str_format("https://%s:%u/", where->address, where->port);
-    const struct http_client_options options = {
-        .networks = h->options.networks, .trust = {.ca_pem = ca}, .connect_timeout_ms = hyperflex_look_ms(h)};
+/* By what this connection trusts (NULL: there is none yet): its own CA or fingerprint, else the CA of hx.ca_file. */
+static bool hyperflex_trusts(struct hyperflex *h, const struct hx_connection *as, const struct hx_address *where) {
+    _cleanup_free_ char *shared = hyperflex_get_ca(h), *url = str_format("https://%s:%u/", where->address, where->port);
+    uint8_t pin[32];
+    const bool is_pinned = as && as->sha256 && str_unhex(as->sha256, pin, sizeof(pin));
+    const char *ca = is_pinned ? NULL : as && as->ca_pem ? as->ca_pem : shared;
+    const struct http_client_options options = {.networks = h->options.networks,
+                                                .trust = {.ca_pem = ca, .pin_sha256 = is_pinned ? pin : NULL},
+                                                .connect_timeout_ms = hyperflex_look_ms(h)};
     const struct http_exchange handshake = {
         .method = "GET", .url = url, .timeout_ms = hyperflex_look_ms(h), .is_handshake = true};
     _cleanup_strbuf_ struct strbuf nothing;
     struct http_client *client = NULL;
     long status;
     strbuf_init(&nothing, 1);
-    int rc = ca && url ? http_client_new(&options, &client, NULL) : ERR_CONFIG;
+    int rc = (ca || is_pinned) && url ? http_client_new(&options, &client, NULL) : ERR_CONFIG;
     if (!rc)
         rc = http_client_run(client, &handshake, &nothing, &status, NULL);
     http_client_free(client);
@@ -65,7 +70,7 @@ void hyperflex_look_at(struct hyperflex *h, const struct hx_address *where, stru
     *out = (struct hyperflex_look){0};
     if (!x509_lookup_server(where->address, where->port, h->options.networks, hyperflex_look_ms(h), &out->certificate,
                             &out->problem))
-        out->is_trusted = hyperflex_trusts(h, where);
+        out->is_trusted = hyperflex_trusts(h, NULL, where);
 }
 
 /* -- what HX clusters of a vCenter inherit -------------------------------------------------------------------------------------- */
@@ -147,22 +152,34 @@ int hyperflex_remove_credential(struct hyperflex *h, const struct actor *actor, 
     return hyperflex_finish(h, &line, hx_store_delete_credential(h->options.store, &removal, err));
 }
 
-/* The first address whose certificate the CA of hx.ca_file vouches for. */
+static bool search_tells(const struct hx_addresses *found, const struct hx_connection *connection) {
+    for (size_t i = 0; i < found->count; i++)
+        if (found->items[i].port == connection->port && str_eq(found->items[i].address, connection->address))
+            return true;
+    return false;
+}
+
+/* Connects it at the first address whose certificate is trusted. One that is connected already is not reached there: it is followed once its vCenter tells that
+ * address no more. */
 static void search_connect(struct hyperflex *h, const char *hx_id) {
     _cleanup_done_(hx_addresses_done) struct hx_addresses found = {.count = 0};
+    _cleanup_(hx_connection_free) struct hx_connection *now = NULL;
     bool is_trusted = false;
-    if (hyperflex_list_addresses(h, hx_id, &found, NULL))
+    int rc = hx_store_load(h->options.store, hx_id, &now, NULL);
+    if ((rc && rc != ERR_NOT_FOUND) || hyperflex_list_addresses(h, hx_id, &found, NULL) || (now && search_tells(&found, now)))
         return;
     for (size_t i = 0; !is_trusted && i < found.count; i++) {
-        struct hx_connection wish = {.port = found.items[i].port};
-        is_trusted = hyperflex_trusts(h, &found.items[i]);
-        if (is_trusted && !str_replace(&wish.hx_id, hx_id, NULL) && !str_replace(&wish.address, found.items[i].address, NULL))
+        struct hx_connection wish = {.port = found.items[i].port, .version_no = now ? now->version_no : 0};
+        is_trusted = hyperflex_trusts(h, now, &found.items[i]);
+        if (is_trusted && !str_replace(&wish.hx_id, hx_id, NULL) && !str_replace(&wish.address, found.items[i].address, NULL) &&
+            !str_replace(&wish.ca_pem, now ? now->ca_pem : NULL, NULL) &&
+            !str_replace(&wish.sha256, now ? now->sha256 : NULL, NULL))
             (void)hyperflex_put(h, NULL, &wish, NULL, NULL);
         hx_connection_done(&wish);
     }
 }
 
-/* HX clusters that have appeared since. One replica does it; what fails is tried the next time. */
+/* HX clusters that have appeared or moved since. One replica does it; what fails is tried the next time. */
 void hyperflex_search(void *arg, bool is_canceled) {
     static const char lease[] = "hx-search";
     struct hyperflex *h = arg;
@@ -183,7 +200,7 @@ void hyperflex_search(void *arg, bool is_canceled) {
 
 bool hyperflex_search_is_due(struct hyperflex *h) {
     LOCKED(&h->lock);
-    if (!h->options.read_every_ms || !h->ca_pem || clock_mono_ms() < h->next_search_ms)
+    if (!h->options.read_every_ms || clock_mono_ms() < h->next_search_ms)
         return false;
     h->next_search_ms = clock_mono_ms() + h->options.read_every_ms;
     return true;

@@ -324,7 +324,8 @@ const char *visit_remedy(int rc) {
     switch (rc) {
     case ERR_TLS: return "compare the certificate with the one at HX itself, then: kaasctl hx connect HX --ca FILE, or --sha256";
     case ERR_TIMEOUT: return "see that HX Connect is not overloaded; hx.call_timeout is how long it is waited for";
-    case ERR_UNREACHABLE: return "see that the address is that of HX Connect, and that no firewall is between";
+    case ERR_UNREACHABLE:
+        return "see that the address is that of HX Connect (kaasctl hx addresses HX), and that no firewall is between";
     case ERR_FORBIDDEN: return "give the user a role at HX that may read (Administration Guide: the user admin may)";
     case ERR_TOO_MANY: return "wait: others have logged in too often with this user; give kaasd a user of its own";
     case ERR_CONFIG: return "see kaasctl key list for the master keys; kaasctl hx connect HX sets the password anew";

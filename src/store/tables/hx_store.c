@@ -227,8 +227,9 @@ int hx_store_list_heirs(struct store *store, char ***ids, size_t *count, struct 
     struct heirs heirs = {0};
     int rc = store_query(store,
                          "SELECT h.id FROM hx_clusters h JOIN hx_credentials c ON c.vcenter_id = h.vcenter_id"
-                         " WHERE c.refused_at_ms = 0 AND h.is_gone = FALSE"
-                         " AND h.id NOT IN (SELECT hx_cluster_id FROM hx_connections)"
+                         " LEFT JOIN hx_connections n ON n.hx_cluster_id = h.id LEFT JOIN hx_statuses s ON s.hx_cluster_id = h.id"
+                         " WHERE c.refused_at_ms = 0 AND h.is_gone = FALSE AND (n.hx_cluster_id IS NULL"
+                         " OR (n.is_inherited AND s.reason IN ('unreachable', 'timeout', 'tls_untrusted')))"
                          " AND h.id NOT IN (SELECT hx_cluster_id FROM hx_left_alone) ORDER BY h.id",
                          DB_ARGS_NONE, "t", heirs_add, &heirs, err);
     *ids = heirs.ids;

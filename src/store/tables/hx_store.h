@@ -66,6 +66,6 @@ int hx_store_delete_credential(struct store *store, const struct hx_removal *rem
 /* Notes that an HX cluster refused it; nothing if it is gone. */
 int hx_store_refuse_credential(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err);
 
-/* The HX clusters that inherit and are not connected: there, of a vCenter whose credential was not refused, and not left alone. *ids is the caller's to free,
+/* The HX clusters that inherit and are not connected, or not reached: there, of a vCenter whose credential was not refused, and not left alone. *ids is the caller's to free,
  * *count texts and itself. */
 int hx_store_list_heirs(struct store *store, char ***ids, size_t *count, struct err *err);
