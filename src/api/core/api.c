@@ -100,9 +100,11 @@ static int go_on_with_rights(struct http_request *req, struct http_response *res
 
 /* A header that a foreign web page cannot send keeps sign-on our own clients' affair. */
 static int check_signon_header(const struct api_call *call, struct err *err) {
-    if (!(call->endpoint->flags & API_SIGNON) || str_eq(http_request_header(call->req, "X-KaaS"), "1"))
+    const char *kaas = http_request_header(call->req, "X-KaaS");
+    const bool is_due = (call->endpoint->flags & API_SIGNON) || ((call->endpoint->flags & API_COOKIE) && kaas);
+    if (!is_due || str_eq(kaas, "1"))
         return 0;
-    (void)err_set(err, ERR_INVALID, "the header X-KaaS is missing");
+    (void)err_set(err, ERR_INVALID, "the header X-KaaS is %s", kaas ? "not 1" : "missing");
     return err_remedy(err, "send the header X-KaaS: 1");
 }
 

@@ -120,12 +120,9 @@ static int refresh_by_cookie(struct api_call *call, struct http_response *resp, 
 }
 
 int h_token_refresh(struct api_call *call, struct http_response *resp, struct err *err) {
-    const char *kaas = http_request_header(call->req, "X-KaaS");
     const char *replaces = http_request_header(call->req, "KaaS-Replaces");
     struct signon_issued issued = {0};
     int rc;
-    if (kaas && !str_eq(kaas, "1"))
-        return err_set(err, ERR_INVALID, "the header X-KaaS is not 1");
     if (replaces && !uuid_is_valid(replaces))
         return err_set(err, ERR_INVALID, "the header KaaS-Replaces is not the id of a session");
     if (!call->who)
