@@ -93,14 +93,18 @@ def test_a_clone_ticket_does_as_well(site: Site) -> None:
     expect_rows(site.open().page)
 
 
+def end_session(site: Site, page: Page) -> None:
+    page.frames[1].evaluate("() => { const real = Date.now; Date.now = () => real() + 60_000; }")  # not at once after the sign-on
+    site.mock.world.ended |= {session["id"] for session, _ in site.mock.world.sessions.values()}
+
+
 def test_a_session_that_ends_begins_anew_without_a_form(site: Site) -> None:
     page = site.open().page
     expect_rows(page)
     page.frames[1].evaluate("""() => { window.forms = 0; const { shadowRoot } = document.querySelector('kaas-app');
         new MutationObserver(() => { window.forms += shadowRoot.querySelectorAll('kaas-sign-in').length; })
             .observe(shadowRoot, {childList: true, subtree: true}); }""")
-    page.frames[1].evaluate("() => { const real = Date.now; Date.now = () => real() + 60_000; }")  # not at once after the sign-on
-    site.mock.world.ended |= {session["id"] for session, _ in site.mock.world.sessions.values()}
+    end_session(site, page)
     expect(page.locator("#state")).to_have_text("Kubernetes: connected")
     until(lambda: page.evaluate("kaas.states.length === 3"), "the next sign-on")
     expect_rows(page)
@@ -120,7 +124,7 @@ def test_who_signs_out_is_asked_for_nothing(site: Site) -> None:
 
 HOSTILE = {
     "another nonce": "kaas.change = (m) => ({...m, nonce: '0'.repeat(32)})",
-    "a nonce of before": "kaas.change = (m) => ({...m, nonce: undefined})",
+    "no nonce": "kaas.change = (m) => ({...m, nonce: undefined})",
     "a token": "kaas.change = ({type, nonce}) => ({type, nonce, access_token: 'x'})",
     "another type": "kaas.change = (m) => ({...m, type: 'hand-over'})",
     "nothing": "kaas.change = () => null",
@@ -134,6 +138,14 @@ def test_what_is_no_hand_over_leads_to_the_form(site: Site, spoiled: str) -> Non
     page = site.open(before=spoiled).page
     expect_form(page)
     assert page.evaluate("kaas.states") == []
+
+
+def test_the_nonce_of_an_earlier_question_is_none(site: Site) -> None:
+    page = site.open(before="kaas.change = (m) => { window.first ??= m.nonce; return {...m, nonce: window.first}; }").page
+    expect_rows(page)
+    end_session(site, page)
+    expect_form(page)
+    assert (site.host.asked, page.evaluate("kaas.states")) == (2, ["signed-in", "signed-out"])
 
 
 def test_without_a_hand_over_kerberos_answers_and_nobody_types(site: Site) -> None:
