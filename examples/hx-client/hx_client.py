@@ -10,6 +10,7 @@ import getpass
 import hashlib
 import http.client
 import json
+import re
 import ssl
 import sys
 import time
@@ -155,33 +156,32 @@ def list_clusters(content: vim.ServiceInstanceContent, options: argparse.Namespa
 
 def ask_code(content: vim.ServiceInstanceContent, options: argparse.Namespace) -> None:
     """As the service account of HX. The page hands the code to the panel within a minute; no token of the person is ever here."""
-    kaas = Kaas(content, options)
-    kaas.tls.load_cert_chain(*options.code_for[1:])
-    print(json.dumps(kaas.call("POST", "/login/service", {
-        "on_behalf_of": {"vcenter": content.about.instanceUuid, "user_name": options.code_for[0]},
-        "hand_over": "code", "hx_cluster": options.hx_cluster})[1]))
-
-
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("hx_cluster", metavar="HX", help="name, HX uuid, management address or DATACENTER/CLUSTER of the HX cluster")
-    parser.add_argument("--vcenter", required=True, metavar="HOST[:PORT]")
-    for name, told in (("--ca-file", "CA of the vCenter's certificate, where the system does not know it"),
-                       ("--sha256", "or SHA-256 of the certificate itself"),
-                       ("--user", "signs in by password; without it the session that is given is used"),
-                       ("--vcenter-uuid", "the instance UUID that the vCenter has to have"),
-                       ("--installation", "the id of the installation of KaaS that the record has to be of"),
-                       ("--key", "key of the record, where several installations of KaaS are registered"),
-                       ("--service-port", "with --code-for: the port of server.service_listen, at the host of the record")):
-        parser.add_argument(name, help=told)
-    parser.add_argument("--code-for", nargs=3, metavar=("USER", "CERTIFICATE", "KEY"),
-                        help=r"no list, but a one-time code for USER (VSPHERE.LOCAL\anna), asked for with this client certificate")
-    parser.add_argument("--follow", type=int, default=0, metavar="N", help="wait for so many changes of the list")
-    return parser.parse_args()
+    kaas, (user, origin, *pair) = Kaas(content, options), options.code_for
+    kaas.tls.load_cert_chain(*pair)
+    given = kaas.call("POST", "/login/service", {"on_behalf_of": {"vcenter": content.about.instanceUuid, "user_name": user},
+                                                 "hand_over": "code", "hx_cluster": options.hx_cluster})[1]
+    rules = {"code": ('"[0-9a-f]{32}"', "32 hexadecimal digits"), "expires_in": ("[1-9]|[1-5][0-9]|60", "1 to 60 seconds"),
+             "origin": (re.escape(json.dumps(origin)), origin)}  # patterns of what JSON writes
+    for member, (pattern, wanted) in rules.items():  # what is no code for this page goes nowhere: it may be a token
+        if not isinstance(given, dict) or not re.fullmatch(pattern, json.dumps(given.get(member))):
+            refuse(f"KaaS gave no code for this page: its {member} is not {wanted}", "ask the administrator of KaaS: kaasctl hx show HX")
+    print(json.dumps({member: given[member] for member in rules}))
 
 
 def main() -> None:
-    options = parse()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("hx_cluster", metavar="HX", help="name, HX uuid, management address or DATACENTER/CLUSTER of the HX cluster")
+    for name, told in (("--vcenter", "HOST or HOST:PORT"), ("--vcenter-uuid", "the instance UUID that the vCenter has to have"),
+                       ("--ca-file", "CA of the vCenter's certificate, where the system does not know it"),
+                       ("--sha256", "or SHA-256 of the certificate itself"), ("--key", "of the record, where several are of KaaS"),
+                       ("--user", "signs in by password; without it the session that is given is used"),
+                       ("--installation", "the id of the installation of KaaS that the record has to be of"),
+                       ("--service-port", "with --code-for: the port of server.service_listen, at the host of the record")):
+        parser.add_argument(name, help=told, required=name == "--vcenter")
+    parser.add_argument("--code-for", nargs=4, metavar=("USER", "ORIGIN", "CERTIFICATE", "KEY"), help=r"no list, but a one-time code for "
+                        r"USER (VSPHERE.LOCAL\anna) at the page of ORIGIN (https://HOST[:PORT]), asked for with this client certificate")
+    parser.add_argument("--follow", type=int, default=0, metavar="N", help="wait for so many changes of the list")
+    options = parser.parse_args()
     try:
         content = begin_session(options)
         try:

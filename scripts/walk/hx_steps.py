@@ -78,8 +78,8 @@ def hx_client_finds_us(walk: Walk) -> None:
     must(listed.returncode == 0, listed.stderr)
     names = hx_client.names(listed.stdout)
     must(names == visible_to(VIEWER, EAST), f"{VIEWER} sees {names}")
-    asked = hx_client.ask(walk.vcenter, hx_session(walk), "--code-for", PERSON, *walk.hx_shown.pair, "--service-port",
-                          str(walk.service_port), HX_EAST)
+    asked = hx_client.ask(walk.vcenter, hx_session(walk), "--code-for", PERSON, walk.hx.url, *walk.hx_shown.pair,
+                          "--service-port", str(walk.service_port), HX_EAST)
     must(asked.returncode == 0, asked.stderr)
     given = json.loads(asked.stdout)
     token = walk.curl.ok(200, "POST", "/v2/login/code", body={"code": given["code"], "origin": walk.hx.url}).jq(".access_token")

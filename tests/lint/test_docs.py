@@ -38,6 +38,11 @@ def test_the_architecture_is_read_in_ten_minutes() -> None:
     assert len(text.split()) <= 2500
 
 
+def test_the_example_is_as_short_as_it_is_said_to_be() -> None:
+    assert "in less than 200 lines" in (TOP / "docs/hx-integration.md").read_text()
+    assert (TOP / "examples/hx-client/hx_client.py").read_text().count("\n") < 200
+
+
 def test_the_architecture_names_no_file_that_is_gone() -> None:
     present = {path.name for path in csource.tracked()}
     name_of_file = re.compile(r"`([\w-]+\.(?:c|h|def|sql|wsdl|xsd|py|sh|txt))[`:]")

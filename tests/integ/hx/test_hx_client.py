@@ -59,8 +59,8 @@ class Place:
         assert result.returncode == 0, result.stderr
         return hx_client.names(result.stdout)
 
-    def code_for(self, person: str) -> list[str]:
-        return ["--code-for", person, *self.shown.pair, "--service-port", str(self.service_port)]
+    def code_for(self, person: str, port: int = 0) -> list[str]:
+        return ["--code-for", person, self.origin, *self.shown.pair, "--service-port", str(port or self.service_port)]
 
     def code(self, person: str = VIEWER, hx: str = HX, *arguments: str) -> subprocess.CompletedProcess[str]:
         """As HX's service does it, whose session at the vCenter is that of HX's own extension."""
@@ -310,12 +310,12 @@ def test_a_vcenter_that_kaasd_does_not_know(place: Place, stranger: StrictVcente
         assert not result.stdout
 
 
-def test_a_token_of_another_vcenter(place: Place, tmp_path: Path) -> None:
-    """kaasd would not give one: here somebody else has the certificate of the record."""
-    cert = make_server_cert(tmp_path)
+@contextmanager
+def impostor(place: Place, folder: Path, answers: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
+    """What kaasd would not answer: here somebody else has the certificate of the record. Its port, and what it was asked."""
+    cert = make_server_cert(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert.cert_file, cert.key_file)
-    answers = {"/v2/login/vcenter": {"access_token": "a.b.c", "expires_in": 900}, "/v2/whoami": {"vcenter_id": OTHER_UUID, "name": "anna"}}
     asked: list[str] = []
 
     def answered(request: Any) -> Answer:
@@ -323,20 +323,59 @@ def test_a_token_of_another_vcenter(place: Place, tmp_path: Path) -> None:
         return Answer(200, json.dumps(answers.get(request.path, {})).encode(), {"Content-Type": "application/json"})
 
     server = Server(0, lambda: context, answered, lambda *_: Answer(400, b"{}"), asked.append)
+    port = server.server_address[1]
 
     def change(record: vim.Extension) -> None:
-        record.server[-1].url = f"https://127.0.0.1:{server.server_address[1]}/v2/"
+        record.server[-1].url = f"https://127.0.0.1:{port}/v2/"
         for each in record.server:
             each.serverThumbprint, each.serverCertificate = cert.sha256, leaf_of(cert)
 
     try:
         with edited(place.vcenter, change):
-            result = place.ask(HX)
+            yield port, asked
     finally:
         server.end()
+
+
+def test_a_token_of_another_vcenter(place: Place, tmp_path: Path) -> None:
+    answers = {"/v2/login/vcenter": {"access_token": "a.b.c", "expires_in": 900}, "/v2/whoami": {"vcenter_id": OTHER_UUID, "name": "anna"}}
+    with impostor(place, tmp_path, answers) as (_, asked):
+        result = place.ask(HX)
     assert (result.returncode, result.stdout) == (1, ""), result.stderr
     assert OTHER_UUID in result.stderr and place.vcenter.instance_uuid in result.stderr and "\nremedy: " in result.stderr
     assert "/v2/clusters" not in asked
+
+
+CODE = "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize(("change", "member"), [
+    ({"code": None}, "code"), ({"code": CODE[1:]}, "code"), ({"code": CODE + "0"}, "code"), ({"code": CODE.upper()}, "code"),
+    ({"code": CODE + "\n"}, "code"), ({"code": int("1" * 32)}, "code"),
+    ({"expires_in": None}, "expires_in"), ({"expires_in": 0}, "expires_in"), ({"expires_in": 61}, "expires_in"),
+    ({"expires_in": -1}, "expires_in"), ({"expires_in": True}, "expires_in"), ({"expires_in": "60"}, "expires_in"),
+    ({"expires_in": 1.5}, "expires_in"),
+    ({"origin": None}, "origin"), ({"origin": "https://elsewhere.test"}, "origin"), ({"origin": "https://127.0.0.1"}, "origin"),
+    ({"origin": ["https://127.0.0.1"]}, "origin")])
+def test_a_code_that_cannot_be_handed_over(place: Place, tmp_path: Path, change: dict[str, Any], member: str) -> None:
+    """Each member, as no code of the contract has it."""
+    given = {"code": CODE, "expires_in": 60, "origin": place.origin, **change}
+    with impostor(place, tmp_path, {"/v2/login/service": given}) as (port, asked):
+        place.refused(f"no code for this page: its {member} is not ", arguments=(*place.code_for(VIEWER, port), HX))
+    assert asked == ["/v2/login/service"]
+
+
+@pytest.mark.parametrize("given", [{"access_token": "the.persons.token", "token_type": "Bearer", "expires_in": 60}, [], None, "code"])
+def test_an_answer_that_is_no_code_is_not_shown(place: Place, tmp_path: Path, given: Any) -> None:
+    with impostor(place, tmp_path, {"/v2/login/service": given}) as (port, _):
+        place.refused("no code for this page", arguments=(*place.code_for(VIEWER, port), HX))
+
+
+def test_only_what_was_looked_at_is_shown(place: Place, tmp_path: Path) -> None:
+    given = {"code": CODE, "expires_in": 1, "origin": place.origin}
+    with impostor(place, tmp_path, {"/v2/login/service": {**given, "access_token": "the.persons.token"}}) as (port, _):
+        result = place.ask(*place.code_for(VIEWER, port), HX)
+    assert (result.returncode, json.loads(result.stdout)) == (0, given), result.stderr
 
 
 def test_a_vcenter_with_another_certificate(place: Place, tmp_path: Path) -> None:
