@@ -17,10 +17,10 @@ const GROUPS_SHOWN = 50;
 export class Header extends LitElement {
   static override styles = [shared, css`
     :host { display: block; background: var(--bar); color: var(--bar-text); }
-    header { display: flex; align-items: center; gap: var(--space-4); max-width: var(--page-width); margin: 0 auto; padding: 0 var(--space-5); min-height: 48px; }
+    header { display: flex; align-items: center; gap: var(--space-4); max-width: var(--page-width); margin: 0 auto; padding: 0 var(--space-5); min-height: var(--bar-height); }
     .brand { display: flex; align-items: center; gap: var(--space-2); font-size: var(--type-title); font-weight: 600; white-space: nowrap; }
     nav { display: flex; align-self: stretch; gap: var(--space-1); }
-    nav a { display: grid; place-items: center; padding: 3px var(--space-3) 0; border-bottom: 3px solid transparent; border-radius: 0; color: var(--bar-soft); }
+    nav a { display: grid; place-items: center; padding: var(--mark) var(--space-3) 0; border-bottom: var(--mark) solid transparent; border-radius: 0; color: var(--bar-soft); }
     nav a:hover { background: var(--bar-hover); color: var(--bar-text); text-decoration: none; }
     nav a[aria-current] { border-color: var(--brand); color: var(--bar-text); font-weight: 600; }
     nav a:focus-visible { outline-color: var(--bar-text); outline-offset: -2px; }
@@ -30,7 +30,7 @@ export class Header extends LitElement {
     .window:hover:not(:disabled) { background: var(--bar-hover); }
     .window:focus-visible { outline-color: var(--bar-text); }
     .window + .who { margin-left: 0; }
-    .me { max-width: 100%; min-height: 40px; padding: 2px var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.25; }
+    .me { max-width: 100%; min-height: 40px; padding: var(--space-half) var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.25; }
     .me:hover:not(:disabled), .me[aria-expanded='true'] { background: var(--bar-hover); }
     .me:focus-visible { outline-color: var(--bar-text); }
     .lines { display: block; min-width: 0; }
@@ -54,7 +54,7 @@ export class Header extends LitElement {
       .lines { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       header { gap: var(--space-2); }
       .window span, .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-      .account { position: fixed; top: 52px; right: var(--space-4); }
+      .account { position: fixed; top: calc(var(--bar-height) + var(--space-1)); right: var(--space-4); }
     }
     @media print { .who { display: none; } }
   `];

@@ -25,7 +25,7 @@ export class NodeTable extends LitElement {
     .badge { display: inline-flex; align-items: center; gap: var(--space-2); font-weight: 600; white-space: nowrap; }
     .more { padding: var(--space-3) var(--space-4); }
     bdi { overflow-wrap: anywhere; }
-    .share { display: block; margin-bottom: 2px; }
+    .share { display: block; margin-bottom: var(--space-half); }
     .amount { white-space: nowrap; font-size: var(--type-small); font-variant-numeric: tabular-nums; }
     tbody .name { width: 18%; }
     /* A narrow frame takes its room from amounts, which may be of two lines, not from the names of hosts. */

@@ -17,7 +17,7 @@ export class Notice extends LitElement {
       display: grid; grid-template-columns: auto 1fr auto; gap: var(--space-1) var(--space-3); align-items: start;
       padding: var(--space-3) var(--space-4); border-radius: var(--radius); border: 1px solid; border-left-width: 4px;
     }
-    .box > .icon { margin-top: 2px; }
+    .box > .icon { margin-top: var(--space-half); }
     .text { color: var(--text); min-width: 0; overflow-wrap: anywhere; }
     .title { font-weight: 600; }
     .text p + p, .text slot::slotted(p) { margin-top: var(--space-1); }

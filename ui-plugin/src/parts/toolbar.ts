@@ -17,8 +17,8 @@ export class Toolbar extends LitElement {
     :host { display: block; }
     .bar { display: flex; flex-wrap: wrap; gap: var(--space-2); align-items: center; }
     .filter { position: relative; flex: 1 1 160px; max-width: 400px; }
-    .filter svg { position: absolute; left: 10px; top: 8px; color: var(--text-soft); pointer-events: none; }
-    .filter input { padding-left: 32px; }
+    .filter svg { position: absolute; left: var(--space-2); top: var(--space-2); color: var(--text-soft); pointer-events: none; }
+    .filter input { padding-left: var(--control); }
     .select { flex: 0 1 240px; min-width: 130px; }
     .label { min-width: 0; max-width: 100%; background: var(--selected); border-color: var(--accent); font-weight: 400; }
     .label bdi { overflow: hidden; text-overflow: ellipsis; }

@@ -4,7 +4,7 @@ import { css } from 'lit';
 
 export const formStyles = css`
   form { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--space-3); padding: var(--space-5); }
-  @media (max-width: 420px) { form { padding: 20px; } }
+  @media (max-width: 420px) { form { padding: var(--space-4); } }
   form > [role='alert']:not(:has(kaas-notice)) { display: none; }
   legend, .field label { display: block; padding: 0; margin-bottom: var(--space-1); font-weight: 600; font-size: var(--type-dense); }
 

@@ -7,12 +7,12 @@ export const signInStyles = css`
     display: block; min-height: 100vh;
     background: linear-gradient(to bottom, var(--bar) 0 240px, var(--brand) 240px 243px, var(--page) 243px);
   }
-  main { max-width: 440px; margin: 0 auto; padding: clamp(var(--space-5), 10vh, 88px) var(--space-4) var(--space-6); }
+  main { max-width: 440px; margin: 0 auto; padding: clamp(var(--space-5), 10vh, calc(2 * var(--space-6))) var(--space-4) var(--space-6); }
   .brand { display: flex; align-items: center; gap: var(--space-3); margin-bottom: var(--space-5); color: var(--bar-text); }
   .brand .product { font-size: var(--type-page); font-weight: 600; line-height: 1.2; }
   .brand .soft { color: var(--bar-soft); }
   .card { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--space-3); padding: var(--space-5); }
-  @media (max-width: 420px) { .card { padding: 20px; } }
+  @media (max-width: 420px) { .card { padding: var(--space-4); } }
   .card form { padding: 0; }
   .card > [role='alert']:not(:has(kaas-notice)) { display: none; }
   .kerberos button { width: 100%; margin-top: 0; }

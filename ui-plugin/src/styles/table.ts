@@ -14,7 +14,7 @@ export const tableStyles = css`
   thead th:last-child, tbody tr > :last-child { padding-right: var(--space-4); }
   thead th:first-child { border-top-left-radius: var(--radius); }
   thead th:last-child { border-top-right-radius: var(--radius); }
-  .sort { min-height: 28px; padding: 0 var(--space-1); margin: 0 calc(-1 * var(--space-1)); border: 0; background: none; font-weight: inherit; color: inherit; text-align: left; white-space: normal; gap: 2px; }
+  .sort { min-height: 28px; padding: 0 var(--space-1); margin: 0 calc(-1 * var(--space-1)); border: 0; background: none; font-weight: inherit; color: inherit; text-align: left; white-space: normal; gap: var(--space-half); }
   .sort.none svg { opacity: 0.6; }
   .sort.ascending, .sort.descending { color: var(--text); }
   thead .sort:hover:not(:disabled) { background: var(--hover); color: var(--text); }
@@ -24,7 +24,7 @@ export const tableStyles = css`
   tbody tr:hover > * { background: var(--hover); }
 
   tbody .name { width: 18%; min-width: 15ch; max-width: 32ch; }
-  .name a { display: inline-block; min-height: var(--target); padding: 3px 0; line-height: 1.3; max-width: 100%; }
+  .name a { display: inline-flex; align-items: center; min-height: var(--target); padding: var(--space-half) 0; line-height: 1.3; max-width: 100%; }
   /* Two spaces in a name are two spaces. */
   .name a bdi { font-weight: 600; white-space: pre-wrap; overflow-wrap: anywhere; }
   .sub { display: block; font-size: var(--type-small); line-height: 1.3; overflow-wrap: anywhere; }
@@ -38,11 +38,11 @@ export const tableStyles = css`
   .label { display: none; }
   .count { display: inline-flex; align-items: center; gap: var(--space-1); white-space: nowrap; font-variant-numeric: tabular-nums; }
   .count.warning, .count.bad { font-weight: 600; }
-  .endpoint { display: inline-flex; align-items: center; gap: 2px; font-variant-numeric: tabular-nums; }
+  .endpoint { display: inline-flex; align-items: center; gap: var(--space-half); font-variant-numeric: tabular-nums; }
   .endpoint bdi { max-width: 26ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
   .endpoint > kaas-copy, .dashboard { flex: none; }
   .dashboard { display: inline-grid; place-items: center; width: var(--target); height: var(--target); }
-  .tags { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 2px var(--space-1); }
+  .tags { display: inline-flex; flex-wrap: wrap; align-items: center; gap: var(--space-half) var(--space-1); }
   .tag {
     min-height: var(--target); min-width: var(--target); max-width: 24ch; padding: 0 var(--space-2); border-color: var(--line-strong); background: none;
     font-size: var(--type-small); font-weight: 400; overflow: hidden;
@@ -79,7 +79,7 @@ export const tableStyles = css`
     /* Columns that cannot be sorted need no head here: each value has its own label. */
     thead th:not([aria-sort]) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     tbody tr { padding: var(--space-3) var(--space-4); border-bottom: 1px solid var(--line); }
-    tbody th, tbody td, tbody tr > :first-child, tbody tr > :last-child { height: auto; padding: 2px 0; border: 0; }
+    tbody th, tbody td, tbody tr > :first-child, tbody tr > :last-child { height: auto; padding: var(--space-half) 0; border: 0; }
     tbody tr:hover > * { background: none; }
     tbody tr { display: flex; flex-direction: column; }
     tbody .name { order: -1; width: auto; max-width: none; font-size: var(--type-title); }

@@ -30,7 +30,7 @@ type SignedIn = Extract<SessionState, { signedIn: true }>;
 @customElement('kaas-app')
 export class App extends LitElement {
   static override styles = [shared, css`
-    .slow { position: fixed; z-index: 20; left: 16px; right: 16px; bottom: 16px; display: grid; justify-content: center; pointer-events: none; }
+    .slow { position: fixed; z-index: 20; inset: auto var(--space-4) var(--space-4); display: grid; justify-content: center; pointer-events: none; }
     .trying { display: grid; place-items: center; min-height: 50vh; color: var(--text-soft); }
     .closed { padding: var(--space-4) var(--space-5) 0; }
     .slow kaas-notice { box-shadow: var(--shadow); }

@@ -19,7 +19,7 @@ export class Card extends LitElement {
     :host { display: block; padding: var(--space-3); }
     ul { margin: 0; padding: 0; list-style: none; display: grid; gap: var(--space-2); }
     li { display: flex; align-items: start; gap: var(--space-2); }
-    li > span { margin-top: 2px; }
+    li > span { margin-top: var(--space-half); }
     bdi { overflow-wrap: anywhere; }
   `];
 
