@@ -5,29 +5,25 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import json
-import secrets
 import statistics
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from pathlib import Path
 
 from env import browser, fill
 from env.certs import make_server_cert
 from env.filled import filled
-from env.hx_controller import claims_of
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
 from env.places import TOP
-from hx import HostPage, HxConnect
-from playwright.sync_api import Frame, Page
+from hx import HxConnect
+from lib import panel
+from playwright.sync_api import Page
 
 OUT = Path(__file__).resolve().parent / "out/page.json"
 DIST = TOP / "ui-plugin/dist"
-PASSWORD = "S3cret of HX"
 # Notes when the rows for the last question are painted: the first frame after the table has them.
 NOTE = """
 const begin = (event, q) => { window.began = event.timeStamp; window.waiting = window.painted(q); };
@@ -94,29 +90,11 @@ def type_letters(page: Page, words: list[str], rounds: Rounds) -> None:
         page.evaluate("() => window.waiting")
 
 
-def open_panel(page: Page, hx: HxConnect, rounds: Rounds) -> None:
-    page.goto(f"{hx.url}/#/kubernetes")
-    page.frame_locator("iframe").locator("kaas-app").wait_for()
-    frame: Frame = page.frames[1]
+def open_panel(page: Page, db: Mariadb, kaasd: Kaasd, hx: HxConnect, rounds: Rounds) -> None:
+    frame = panel.open_panel(page, db, kaasd, hx, "?hx_cluster=HX-East")
     shown = frame.evaluate("() => window.first")
     rounds["panel: rows, ms"].append(shown)  # since the frame began to load
     rounds["panel: requests until rows"].append(1 + len(frame.evaluate(FETCHED)))
-
-
-def give_code(db: Mariadb, kaasd: Kaasd, origin: str) -> dict[str, str]:
-    """As a service account would have asked for it; here there is no vCenter whose people it could speak for."""
-    code = secrets.token_hex(16)
-    sid = claims_of(str(kaasd.admin().token))["sid"]
-    db.query("INSERT INTO login_codes (digest, sid, origin, ends_at_ms) VALUES (%s, %s, %s, %s)",
-             hashlib.sha256(code.encode()).digest(), sid, origin, int(time.time() * 1000) + 60_000, database="kaas")
-    return {"code": code}
-
-
-def connect(kaasd: Kaasd, hx: HxConnect, sha256: str) -> None:
-    hx.accounts["admin"] = PASSWORD
-    east = next(row["id"] for row in kaasd.kept_admin().items("/v2/hx-clusters", name="HX-East"))
-    kaasd.kept_admin().expect(201, "PUT", f"/v2/hx-clusters/{east}/connection", json={
-        "address": "127.0.0.1", "port": hx.port, "user_name": "admin", "password": PASSWORD, "thumbprint_sha256": sha256})
 
 
 def measure(db: Mariadb, kaasd: Kaasd, hx: HxConnect, count: int) -> Rounds:
@@ -129,8 +107,7 @@ def measure(db: Mariadb, kaasd: Kaasd, hx: HxConnect, count: int) -> Rounds:
             type_letters(page, [str((number * 37 + k * 113) % 900 + 100) for k in range(3)], rounds)
         with tempfile.TemporaryDirectory() as profile, browser.page(Path(profile)) as page:
             page.add_init_script(NOTE)
-            hx.page = HostPage(f"{kaasd.url}/ui/panel?hx_cluster=HX-East", lambda: give_code(db, kaasd, hx.url))
-            open_panel(page, hx, rounds)
+            open_panel(page, db, kaasd, hx, rounds)
         print(f"round {number + 1} of {count}", file=sys.stderr, flush=True)
     return rounds
 
@@ -148,7 +125,7 @@ def main() -> None:
         cert = make_server_cert(Path(folder))
         with filled("pg", write, {"log": {"level": "notice"}, "hx": {"read_interval": "0s"}}) as (db, kaasd), \
                 HxConnect(cert.cert_file, cert.key_file) as hx:
-            connect(kaasd, hx, cert.sha256)
+            panel.connect(kaasd, hx, cert.sha256)
             rounds = measure(db, kaasd, hx, options.rounds)
     for entry in ("index.html", "panel.html", "vsphere.html"):
         rounds[f"{entry} and what it needs, KiB gzip"] = [kilobytes(entry)]
