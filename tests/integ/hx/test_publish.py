@@ -25,7 +25,7 @@ from env.certs import ServerCert, make_server_cert
 from env.clock import clocked_world
 from env.full import EXTENSION_KEY, World, register
 from env.peer import end_point
-from env.places import WorldError
+from env.places import WorldError, program
 from env.replicas import second_of
 from env.wait import until
 from hx import HxConnect
@@ -502,6 +502,24 @@ def test_what_has_changed_is_said_at_once(tmp_path: Path) -> None:
         until(lambda: (found := record_of(world)) and found.url == address, "the new address in the record")
         until(lambda: hx.registrations.taken[-1]["api_url"] == address, "the new address", 150)
         assert hx.violations == []
+
+
+def test_another_version_is_said_at_once(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an upgrade; the other release is this one but for the version that it names."""
+    place.publish()
+    assert place.held
+    version, daemon, other = place.held["version"], place.world.kaasd, tmp_path / "kaasd"
+    shutil.copy(program("kaasd"), other)
+    other.write_bytes(other.read_bytes().replace(f"\0{version}\0".encode(), f"\0{version[:-1]}x\0".encode()))
+    for path, says in ((other, f"{version[:-1]}x"), (program("kaasd"), version)):
+        daemon.stop()  # the token is given back: as if a quarter of an hour had passed
+        place.hx.advance(16 * 60)
+        place.world.db.query("UPDATE hx_statuses SET next_login_at_ms = 0", database="kaas")
+        with monkeypatch.context() as started:
+            started.setattr("env.kaasd.program", {"kaasd": path}.get)
+            daemon.start()
+        until(lambda told=says: place.held and place.held["version"] == told, f"version {says}")
+    assert len(place.hx.registrations.taken) == 3
 
 
 def test_one_replica_says_it_for_all_and_any_proves_it(tmp_path: Path) -> None:
