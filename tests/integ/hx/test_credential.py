@@ -19,7 +19,7 @@ from hx import HxConnect
 pytestmark = [pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
 
 PASSWORD = "S3cret of HX"
-EAST, WEST = "domain-c7", "domain-c70"
+EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"  # the last one has no HX cluster at first
 
 
 @dataclass
@@ -52,27 +52,30 @@ class Place:
         body = {"address": "127.0.0.1", "port": self.hx[moref].port, "thumbprint_sha256": self.cert.sha256, **more}
         return self.admin.expect(201, "PUT", f"/v2/hx-clusters/{self.ids[moref]}/connection", json=body)  # type: ignore[no-any-return]
 
-    def tell(self, moref: str) -> None:
-        """The vCenter says where that HX cluster is."""
-        server = {"url": f"https://127.0.0.1:{self.hx[moref].port}", "type": "HTTPS", "company": "Cisco", "label": "HX",
-                  "admin_email": ["hx@example.test"]}
-        self.world.vcenter.control.put_extension(key=f"com.springpath.sysmgmt.{moref}", version="5.0.1", company="Cisco", label="HX",
-                                                 summary="HX", servers=[server])
-
     def test(self, moref: str) -> dict[str, Any]:
         return self.admin.expect(200, "POST", f"/v2/hx-clusters/{self.ids[moref]}/connection/test")["status"]  # type: ignore[no-any-return]
 
 
+def appear(place: Place, stack: ExitStack, moref: str, proof: str | None = None, cert: ServerCert | None = None) -> HxConnect:
+    """An HX cluster on this vSphere cluster, which the vCenter tells of; `proof` that is demanded of KaaS."""
+    cert = cert or place.cert
+    hx = stack.enter_context(HxConnect(cert.cert_file, cert.key_file, f"HX {moref}", uuid=f"1:{moref[8:]}"))
+    hx.accounts["admin"] = PASSWORD
+    hx.registrations.demand(proof)
+    place.hx[moref] = hx
+    server = {"url": f"https://127.0.0.1:{hx.port}", "type": "HTTPS", "company": "Cisco", "label": "HX",
+              "admin_email": ["hx@example.test"]}
+    place.world.vcenter.control.put_extension(key=f"com.springpath.sysmgmt.{moref}", version="5.0.1", company="Cisco", label="HX",
+                                              summary="HX", servers=[server])
+    return hx
+
+
 def make(world: World, folder: Path, stack: ExitStack) -> Place:
-    cert = make_server_cert(folder)
     admin = world.kaasd.admin()
     ids = {one["vsphere_cluster"]["moref"]: one["id"] for one in admin.items("/v2/hx-clusters")}
-    made = Place(world, admin, cert, ids, {})
+    made = Place(world, admin, make_server_cert(folder), ids, {})
     for moref in (EAST, WEST):
-        hx = stack.enter_context(HxConnect(cert.cert_file, cert.key_file, f"HX {moref}", uuid=f"1:{moref[8:]}"))
-        hx.accounts["admin"] = PASSWORD
-        made.hx[moref] = hx
-        made.tell(moref)
+        appear(made, stack, moref)
     return made
 
 
@@ -163,9 +166,7 @@ def moves(place: Place, stack: ExitStack) -> None:
     stranger = make_server_cert(place.world.scratch.path / "stranger")
     old.stop()
     for cert in (stranger, place.cert):
-        place.hx[EAST] = hx = stack.enter_context(HxConnect(cert.cert_file, cert.key_file, "HX domain-c7", uuid="1:7"))
-        hx.accounts["admin"] = PASSWORD
-        place.tell(EAST)
+        hx = appear(place, stack, EAST, cert=cert)
         if cert is stranger:
             until(lambda: hx.handshakes_broken > 1, "some looks at the certificate")  # noqa: B023 - called here only
             assert (place.connection(EAST)["port"], hx.calls) == (old.port, [])
@@ -177,7 +178,7 @@ def moves(place: Place, stack: ExitStack) -> None:
 
 
 def test_hx_clusters_are_connected_by_themselves(tmp_path: Path) -> None:
-    """Where the CA vouches for the address, and not again once somebody has disconnected one."""
+    """Where the CA vouches for the address, and not again once somebody has disconnected one. A new one learns where KaaS is, too."""
     ca_file = tmp_path / "ca.pem"
     shutil.copy(make_server_cert(tmp_path / "other").ca_file, ca_file)
     with World("u", options={"hx": {"read_interval": "1s", "ca_file": str(ca_file)}}) as world, ExitStack() as stack:
@@ -193,7 +194,10 @@ def test_hx_clusters_are_connected_by_themselves(tmp_path: Path) -> None:
         assert [hx.logins for hx in place.hx.values()] == [1, 1]
         place.admin.expect(204, "DELETE", f"/v2/hx-clusters/{place.ids[WEST]}/connection")
         reads = place.hx[EAST].count("/coreapi")
+        hx = appear(place, stack, PLAIN, "token")  # nobody does anything for this one
+        told = until(lambda: hx.registrations.kept, "the registration of KaaS at an HX cluster that is new")
+        assert (told["vcenter_id"], told["panel_url"]) == (world.vcenter.instance_uuid, f"{world.kaasd.url}/ui/panel")
         until(lambda: place.hx[EAST].count("/coreapi") > reads + 30, "some more rounds")
         assert place.connection(WEST) == {}
         moves(place, stack)
-        assert [hx.violations for hx in place.hx.values()] == [[], []]
+        assert [hx.violations for hx in place.hx.values()] == [[], [], []]
