@@ -41,9 +41,12 @@ struct hx_token {
 };
 void hx_token_done(struct hx_token *token); /* NULL is allowed */
 
+/* Whatever HX asks for: one that said a year would never be asked again. */
+#define HX_RETRY_MAX_S 3600U
+
 /* Common errors of the calls: those of http_client_run; ERR_PROTOCOL: an answer that is none of HX (status, JSON, members), also a redirect, which is
  * never followed; ERR_TOO_LARGE; ERR_FORBIDDEN: HX answered 403; ERR_TOO_MANY with err->retry_after_s (HX answered 429; 900 if HX names no time, never
- * more than 3600). No text of an error holds a password or a token. */
+ * more than HX_RETRY_MAX_S). No text of an error holds a password or a token. */
 
 /* Logs in by name and password (POST /aaa/v1/auth?grant_type=password, sent at most once). One of the five in 15 minutes. *out is set on success only.
  * ERR_UNAUTHENTICATED: refused (400, 401, 403), counts towards the lock of the account. ERR_INVALID: name or password is not UTF-8; nothing was sent. */

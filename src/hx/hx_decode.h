@@ -17,7 +17,6 @@
 #define HX_INVENTORY_CHARS_MAX 255U /* names in vCenter: vSphere allows 80, escaped ones are longer */
 
 #define HX_RETRY_DEFAULT_S 900U /* the time in which HX allows five logins */
-#define HX_RETRY_MAX_S 3600U
 
 /* The answer to a login or a refresh. Texts that cannot stand in a header (blanks, control characters) are refused. *out is set on success only. */
 int hx_decode_token(const char *text, size_t n, struct hx_token *out, struct err *err);

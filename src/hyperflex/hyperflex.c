@@ -25,11 +25,13 @@
 
 /* -- who may try --------------------------------------------------------------------------------------------------------- */
 
-static bool hyperflex_is_due(const struct hyperflex *h, const struct hx_status *status) {
+bool hyperflex_is_time(const struct hx_status *status) {
     const int64_t now_ms = clock_wall_ms(), next_ms = status->next_at_ms;
-    if (!h->options.read_every_ms || status->state == HX_CONNECTION_REFUSED)
-        return false;
     return now_ms >= next_ms || next_ms - now_ms > 2 * CLOCK_DAY_MS; /* further away: a clock was put back */
+}
+
+static bool hyperflex_is_due(const struct hyperflex *h, const struct hx_status *status) {
+    return h->options.read_every_ms && status->state != HX_CONNECTION_REFUSED && hyperflex_is_time(status);
 }
 
 /* The place where this HX cluster is asked, else a free one; NULL: all are taken by others. */

@@ -118,7 +118,8 @@ int publish_run(struct publication *p, struct err *err);
 void publish_end(struct publication *p);
 /* Withdraws, once, before kaasd forgets how an HX cluster is reached; `before` has token and client of then. */
 void publish_leave(struct visit *before);
-/* Whether that is reason enough to read an HX cluster: not one that was never read since it was set, or whose user was refused. */
+/* Whether that is reason enough to read an HX cluster: not one that was never read since it was set, or whose user was refused; nor one that failed before it is time to try it
+ * again, which may be when HX said. */
 bool publish_may_visit(const struct hx_status *status);
 /* Which HX clusters are to be told something: of those that may be visited, and of those with a peer alone. Called with the statuses of this tick. *ids is the caller's to
  * free, *count texts and itself, also after a failure. */
@@ -126,6 +127,8 @@ int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses,
 
 /* -- hyperflex.c -------------------------------------------------------------------------------------------------------- */
 
+/* Has the time come that the last try set for the next one by itself? */
+bool hyperflex_is_time(const struct hx_status *status);
 /* Reads the HX cluster, and publishes what is due, now. older_id[0]: it turned out to be that one, which was read. ERR_NOT_FOUND, ERR_BUSY. */
 int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
                     struct err *err);

@@ -164,7 +164,8 @@ void publish_end(struct publication *p) {
 }
 
 bool publish_may_visit(const struct hx_status *status) {
-    return status->state == HX_CONNECTION_OK || (status->state == HX_CONNECTION_FAILING && !status->refusals);
+    return status->state == HX_CONNECTION_OK ||
+           (status->state == HX_CONNECTION_FAILING && !status->refusals && hyperflex_is_time(status));
 }
 
 static const struct hx_publication *publish_find_row(const struct hx_publication_list *list, const char *hx_id) {

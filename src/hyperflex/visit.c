@@ -18,6 +18,7 @@
 #include "str.h"
 
 #define SEALED_BYTES_MAX 16384U
+#define LOGIN_WAIT_MAX_MS (HX_RETRY_MAX_S * INT64_C(1000))
 #define TOKEN_RENEW_MS (9 * CLOCK_DAY_MS) /* half of the 18 days that a token is good for */
 
 /* -- secrets ------------------------------------------------------------------------------------------------------- */
@@ -169,7 +170,7 @@ int visit_load(struct visit *v, const char *hx_id, struct err *err) {
 static int check_login_time(const struct visit *v, struct err *err) {
     char when[CLOCK_RFC3339_BYTES];
     const int64_t now_ms = clock_wall_ms(), next_ms = v->status->next_login_at_ms;
-    if (now_ms >= next_ms || next_ms - now_ms > HYPERFLEX_LOGIN_GAP_MS) /* further away: a clock was put back */
+    if (now_ms >= next_ms || next_ms - now_ms > LOGIN_WAIT_MAX_MS) /* further away: a clock was put back */
         return 0;
     clock_format(next_ms, when);
     (void)err_set(err, ERR_UNAVAILABLE, "HX lets a user log in 5 times in 15 minutes, people included: kaasd logs in again at %s",
@@ -233,6 +234,9 @@ static int visit_login_alone(struct visit *v, struct err *err) {
         v->status->next_login_at_ms = clock_wall_ms() + HYPERFLEX_REFUSED_GAP_MS;
         note_inherited_refusal(v);
     }
+    const int64_t asked_ms = clock_wall_ms() + (int64_t)why.retry_after_s * 1000;
+    if (v->status->next_login_at_ms < asked_ms)
+        v->status->next_login_at_ms = asked_ms;
     if (rc)
         return err_move(err, rc, &why);
     v->status->refusals = 0;

@@ -130,9 +130,10 @@ void hx_place_list_done(struct hx_place_list *list) {
         *list = (struct hx_place_list){0};
 }
 
-/* Replicas may differ for a while (an upgrade, a new certificate): each tells its news once, and what another one has told since stays. */
+/* Replicas may differ for a while (an upgrade, a new certificate): each tells its news once, and what another one has told since stays. Where HX has said when, news wait, too. */
 static bool publication_has_news(const struct hx_publication_case *c) {
-    return !str_eq(c->row->digest, c->digest) && c->row->tried_at_ms < c->digest_since_ms;
+    return !str_eq(c->row->digest, c->digest) && c->row->tried_at_ms < c->digest_since_ms &&
+           !str_eq(c->row->reason, "rate_limited");
 }
 
 enum hx_publication_step hx_publication_next(const struct hx_publication_case *c) {

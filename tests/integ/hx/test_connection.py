@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +155,12 @@ def test_a_login_without_an_answer_is_one_of_the_five(place: Place) -> None:
 
 
 def test_a_limit_that_others_have_used_up(place: Place) -> None:
-    place.hx.fault("/aaa/v1/auth", "rate", 1)
-    assert "wait" in place.fails("rate_limited")["remedy"]
+    place.hx.fault("/aaa/v1/auth", "rate", 1, retry_after_s=3000)
+    status = place.fails("rate_limited")
+    assert "wait" in status["remedy"]
+    assert datetime.fromisoformat(status["next_login_at"]) - datetime.fromisoformat(status["checked_at"]) >= timedelta(seconds=2999)
+    place.fails("login_waits")  # not even for who asks now
+    assert place.hx.count("/aaa/v1/auth") == 1
 
 
 @pytest.mark.parametrize(("path", "kind", "reason"), [

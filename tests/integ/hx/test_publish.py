@@ -475,6 +475,28 @@ def test_it_is_said_again_each_day_and_ends_by_itself(tmp_path: Path) -> None:
         assert hx.violations == []
 
 
+@pytest.mark.slow
+def test_who_says_later_is_not_asked_before(tmp_path: Path) -> None:
+    """A login, a reading and a publication, each answered 429 the first time."""
+    cert = make_server_cert(tmp_path / "hx")
+    with clocked_world("xw", options={"hx": {"read_interval": "30s", "call_timeout": "60s"}}) as (world, clock), \
+            HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "HX-East") as hx:
+        world.join()
+        place = make_place(world, cert, hx)
+        hx.registrations.demand("token")
+        steps = (("/aaa/v1/auth", "/", 3000), ("/coreapi", "/", 1800), (PATH, PATH, 1800))
+        for path, _, asked_s in steps:
+            hx.fault(path, "rate", 1, retry_after_s=asked_s)
+        place.connect()
+        for path, all_of, asked_s in steps:
+            clock.hasten(lambda path=path: hx.count(path), f"the first call of {path}")
+            calls = hx.count(all_of)
+            clock.advance(asked_s - 30, 60)
+            assert hx.count(all_of) == calls, f"{path} was asked again too early"
+        clock.hasten(lambda: hx.registrations.kept, "the publication")
+        assert hx.violations == []
+
+
 def test_what_has_changed_is_said_at_once(tmp_path: Path) -> None:
     """Another certificate with a reload, another address with a restart; by call-back, once vCenter's record says it, too."""
     cert = make_server_cert(tmp_path / "hx")

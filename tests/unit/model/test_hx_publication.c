@@ -55,6 +55,12 @@ static void test_news_of_this_replica_alone(void **state) {
     row.tried_at_ms = NOW - CLOCK_DAY_MS - 1;
     assert_int_equal(next(&row, "b"), PUT);
     assert_int_equal(next(&row, "a"), REST);
+    row.state = HX_PUBLICATION_FAILING;
+    assert_int_equal(next(&row, "b"), PUT);
+    memcpy(row.reason, "rate_limited", sizeof("rate_limited"));
+    assert_int_equal(next(&row, "b"), REST); /* HX has said when */
+    row.next_at_ms = NOW;
+    assert_int_equal(next(&row, "b"), PUT);
 }
 
 static void test_what_is_not_wanted_is_withdrawn_once(void **state) {
