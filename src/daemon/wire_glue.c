@@ -187,7 +187,8 @@ void wire_on_hx_published(void *arg, const struct hx_publication *p) {
 int wire_ask_peer(void *arg, const char *hx_id, const struct hyperflex_request *request, struct hx_peer_result *out, long *status,
                   struct err *err) {
     const struct wire *w = arg;
-    const struct peers_request asked = {request->method, request->path, request->body, request->reply_bytes_max};
+    const struct peers_request asked = {request->method,          request->path,      request->body,
+                                        request->reply_bytes_max, request->on_header, request->on_header_arg};
     return peers_exchange(w->parts.peers, hx_id, &asked, out, status, err);
 }
 

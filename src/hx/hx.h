@@ -68,7 +68,9 @@ int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_fa
  * none from us (401, 403). */
 int hx_put_registration(struct hx_client *client, const struct hx_token *token, const struct strbuf *body, struct err *err);
 int hx_delete_registration(struct hx_client *client, const struct hx_token *token, const char *query, struct err *err);
-/* What an answer to one of them means: 0 or the errors above; ERR_PROTOCOL for any other status. `peer` is who answered. */
-int hx_registration_judge(const char *peer, long status, struct err *err);
+/* What an answer to one of them means: 0 or the errors above; ERR_PROTOCOL for any other status. `peer` is who answered; `retry_after_s` as hx_note_retry_after left it. */
+int hx_registration_judge(const char *peer, long status, unsigned retry_after_s, struct err *err);
+/* Of each header line of an answer; `arg` is an unsigned, 0 before: the seconds that HX asks for, HX_RETRY_MAX_S at most. */
+void hx_note_retry_after(void *arg, const char *line, size_t n);
 #define HX_REGISTRATION_PATH "/kaas/v1/registration"
 #define HX_REGISTRATION_REPLY_BYTES_MAX (64UL * 1024)

@@ -98,16 +98,16 @@ static const char *hx_transport_remedy(int rc) {
     }
 }
 
-static void hx_on_header(void *arg, const char *line, size_t n) {
+void hx_note_retry_after(void *arg, const char *line, size_t n) {
     unsigned *retry_after_s = arg, seconds = hx_decode_retry_after(line, n);
     if (seconds)
         *retry_after_s = seconds;
 }
 
-static int hx_limited(const struct hx_client *client, unsigned retry_after_s, struct err *err) {
+static int hx_limited(const char *peer, unsigned retry_after_s, struct err *err) {
     const unsigned wait_s = retry_after_s ? retry_after_s : HX_RETRY_DEFAULT_S;
     struct err why = {0};
-    (void)err_set(&why, ERR_TOO_MANY, "HX Connect at %s has been asked too often (429)", client->peer);
+    (void)err_set(&why, ERR_TOO_MANY, "HX Connect at %s has been asked too often (429)", peer);
     (void)err_remedy(&why, "wait %u s; HX allows 5 logins in 15 minutes, those of people in HX Connect counted, too", wait_s);
     why.retry_after_s = wait_s;
     return err_move(err, why.code, &why);
@@ -127,7 +127,7 @@ static int hx_ask(struct hx_client *client, const struct hx_question *q, struct 
                                            .timeout_ms = client->call_timeout_ms,
                                            .reply_max_bytes = q->reply_bytes_max,
                                            .is_once = q->is_once,
-                                           .on_header = hx_on_header,
+                                           .on_header = hx_note_retry_after,
                                            .on_header_arg = &retry_after_s};
     if (!url)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -140,7 +140,7 @@ static int hx_ask(struct hx_client *client, const struct hx_question *q, struct 
         (void)err_set(err, ERR_PROTOCOL, "HX Connect at %s answers %ld and sends us elsewhere", client->peer, *status);
         return err_remedy(err, "give the address at which HX Connect itself answers: redirects are not followed");
     }
-    return *status == 429 ? hx_limited(client, retry_after_s, err) : 0;
+    return *status == 429 ? hx_limited(client->peer, retry_after_s, err) : 0;
 }
 
 /* A status that the call does not expect. */
@@ -315,7 +315,7 @@ int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_fa
 
 /* -- where KaaS is ------------------------------------------------------------------------------------------------------------- */
 
-int hx_registration_judge(const char *peer, long status, struct err *err) {
+int hx_registration_judge(const char *peer, long status, unsigned retry_after_s, struct err *err) {
     switch (status) {
     case 200:
     case 201:
@@ -330,6 +330,7 @@ int hx_registration_judge(const char *peer, long status, struct err *err) {
         (void)err_set(err, ERR_FORBIDDEN, "HX Connect at %s does not let us tell it where KaaS is (403)", peer);
         return err_remedy(
             err, "see in HX Connect's log why; its vCenter must have our record, with the address and certificate of now");
+    case 429: return hx_limited(peer, retry_after_s, err);
     default:
         (void)err_set(err, ERR_PROTOCOL, "HX Connect at %s answers %ld to " HX_REGISTRATION_PATH, peer, status);
         return err_remedy(err, status >= 500 ? "see in HX Connect whether the cluster and its management are well"
@@ -347,7 +348,7 @@ static int hx_register(struct hx_client *client, const struct hx_token *token, s
     question->reply_bytes_max = HX_REGISTRATION_REPLY_BYTES_MAX;
     if (!rc)
         rc = hx_ask(client, question, &reply, &status, err);
-    return rc ? rc : hx_registration_judge(client->peer, status, err);
+    return rc ? rc : hx_registration_judge(client->peer, status, 0, err);
 }
 
 int hx_put_registration(struct hx_client *client, const struct hx_token *token, const struct strbuf *body, struct err *err) {

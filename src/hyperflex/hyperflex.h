@@ -32,6 +32,8 @@ struct hyperflex_request {
     const char *method, *path;
     const struct strbuf *body; /* JSON; NULL: none */
     size_t reply_bytes_max;
+    void (*on_header)(void *arg, const char *line, size_t n); /* each header line of an answer */
+    void *on_header_arg;
 };
 
 struct hyperflex_options {

@@ -290,8 +290,13 @@ static void publish_make_nonce(char out[PUBLISH_NONCE_CHARS + 1]) {
 /* By our Kerberos account. What was wrong before HX answered has a word of its own, and the peer's remedy. */
 static void publish_ask_peer(struct publication *p, const char *method, const char *path, const struct strbuf *body,
                              struct err *why) {
-    const struct hyperflex_request request = {
-        .method = method, .path = path, .body = body, .reply_bytes_max = HX_REGISTRATION_REPLY_BYTES_MAX};
+    unsigned retry_after_s = 0;
+    const struct hyperflex_request request = {.method = method,
+                                              .path = path,
+                                              .body = body,
+                                              .reply_bytes_max = HX_REGISTRATION_REPLY_BYTES_MAX,
+                                              .on_header = hx_note_retry_after,
+                                              .on_header_arg = &retry_after_s};
     struct hx_peer_result result = {0};
     long status = 0;
     int rc = p->h->options.ask_peer(p->h->options.arg, p->row->hx_id, &request, &result, &status, why);
@@ -300,7 +305,7 @@ static void publish_ask_peer(struct publication *p, const char *method, const ch
     if (rc)
         return;
     if (result.state == HX_PEER_OK) {
-        rc = hx_registration_judge("the address of its peer", status, why);
+        rc = hx_registration_judge("the address of its peer", status, retry_after_s, why);
         (void)snprintf(p->reason, sizeof(p->reason), "%s", visit_reason(rc));
         return;
     }

@@ -121,7 +121,10 @@ static bool peers_fail_transport(struct visit *v, int rc, const struct err *err)
 }
 
 static void on_header(void *arg, const char *line, size_t n) {
-    challenge_read(arg, line, n);
+    struct visit *v = arg;
+    challenge_read(&v->challenge, line, n);
+    if (v->request && v->request->on_header)
+        v->request->on_header(v->request->on_header_arg, line, n);
 }
 
 /* One request; `authorization` NULL: without credential. Sets status and challenge. */
@@ -142,7 +145,7 @@ static bool peers_ask(struct visit *v, const char *authorization) {
                                      .reply_max_bytes = reply_bytes_max,
                                      .is_once = authorization != NULL,
                                      .on_header = on_header,
-                                     .on_header_arg = &v->challenge};
+                                     .on_header_arg = v};
     int rc;
     challenge_done(&v->challenge);
     strbuf_init(&reply, reply_bytes_max);

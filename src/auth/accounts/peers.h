@@ -60,6 +60,8 @@ struct peers_request {
     const char *method, *path;
     const struct strbuf *body; /* JSON; NULL: none */
     size_t reply_bytes_max;
+    void (*on_header)(void *arg, const char *line, size_t n); /* each header line of an answer; may be NULL */
+    void *on_header_arg;
 };
 /* Sends it without a credential, and once more with a proof of our account if the controller asks for that by Negotiate. *status is that of the answer which
  * counts, whatever it is; of a good one (2xx) to our account the controller has proved itself. *out says what kept it from coming to an answer, else its state is HX_PEER_OK; nothing
