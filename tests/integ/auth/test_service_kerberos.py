@@ -46,7 +46,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         keytab = folder / "service.keytab"
         keytab.write_bytes(Path(ad.keytab("service")).read_bytes())
         keytab.chmod(0o600)
-        options = {"auth": {"kerberos": {"keytab": str(keytab), "replay_cache": str(folder / "rcache")}}}
+        options = {"auth": {"kerberos": {"keytab": str(keytab), "replay_cache": str(folder / "rcache")}}, "hx": {"read_interval": "0s"}}
         with World("k", options=options, env=ad.env) as world:
             world.join()
             admin = world.kaasd.admin()
@@ -71,6 +71,22 @@ def test_it_acts_for_a_user_by_a_ticket(place: Place) -> None:
         assert answer.status_code == 200, answer.text
         token = answer.json()["access_token"]
         assert claims_of(token)["act"] == {"sub": place.account["principal_id"]}
+        assert place.world.kaasd.api(token).names() == visible_to("viewer-east")
+
+
+def test_it_hands_a_user_over_by_a_code(place: Place) -> None:
+    address = {"address": "127.0.0.1", "port": 9, "user_name": "admin", "password": "S3cret of HX", "thumbprint_sha256": "00" * 32}
+    place.world.admin.expect(201, "PUT", f"/v2/hx-clusters/{place.hx_east}/connection", json=address)
+    body = {"on_behalf_of": {"vcenter": place.world.vcenter.instance_uuid, "user_name": VIEWER}, "hand_over": "code",
+            "hx_cluster": place.hx_east}
+    for answer in (place.sign_in(body, Authorization=f"Negotiate {place.token()}"), place.sign_in({**body, "token": place.token()})):
+        assert answer.status_code == 200, answer.text
+        handed = answer.json()
+        assert (handed.keys(), handed["origin"]) == ({"code", "expires_in", "origin"}, "https://127.0.0.1:9")
+        assert answer.headers["WWW-Authenticate"].startswith("Negotiate ")
+        token = place.world.kaasd.api().post_login("code", {"code": handed["code"], "origin": handed["origin"]}).json()["access_token"]
+        assert claims_of(token)["act"] == {"sub": place.account["principal_id"]}
+        assert place.world.kaasd.api(token).get("/v2/whoami")["name"] == VIEWER
         assert place.world.kaasd.api(token).names() == visible_to("viewer-east")
 
 
