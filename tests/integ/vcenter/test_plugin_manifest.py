@@ -16,14 +16,15 @@ import pytest
 import requests
 from env import browser, vimclient
 from env.certs import make_server_cert
-from env.full import EXTENSION_KEY, World, add_vcenter, register
+from env.full import EXTENSION_KEY, World, add_vcenter, register, sample_arguments
 from env.kaasd import Kaasd
 from env.many import Many
 from env.mariadb import Mariadb
 from env.places import TOP, Scratch
 from env.prefixproxy import PrefixProxy
+from env.samples import PLAIN, Sample
 from env.vcenter import StrictVcenter
-from env.watching import add_cluster, nodes, until
+from env.watching import add_cluster, drop_hx, nodes, present, until, vsphere
 from playwright.sync_api import Page
 from pyVmomi import vim
 
@@ -418,6 +419,26 @@ def test_what_carries_nothing_shows_nothing(world: World, machines: Json, datace
     assert shown(world, "x" * 90, "a") == []
     for status, ids in ((200, ["x"]), (200, ["urn:vmomi:VirtualMachine:vm-1"]), (422, []), (422, [7]), (422, ["x", 7]), (422, "x")):
         assert world.kaasd.api().call("POST", "/plugin/items", json={"objectIds": ids}).status_code == status, ids
+
+
+def test_an_hx_cluster_or_a_kubernetes_cluster_is_enough(fresh_world: World) -> None:
+    """Of vSphere clusters that exist: one with HX alone, one with nothing, and that with Kubernetes alone."""
+    add_vcenter(fresh_world.kaasd, fresh_world.vcenter)
+    register(fresh_world.kaasd, fresh_world.vcenter)
+    hx, plain = "domain-c7", "domain-c40"
+    until(lambda: {hx, plain} <= vsphere(fresh_world).keys() and hx in present(fresh_world), "the inventory")
+
+    def is_shown(moref: str) -> bool:
+        return shown(fresh_world, "ClusterComputeResource", moref) == [("kaas.cluster", True)]
+
+    assert (is_shown(hx), is_shown(plain)) == (True, False)
+    fresh_world.kaasd.ctl.ok(*sample_arguments(Sample("plain-1", (PLAIN,))))
+    until(lambda: is_shown(plain), "the view where Kubernetes is")
+    fresh_world.kaasd.ctl.ok("cluster", "rm", "plain-1", "--yes")
+    until(lambda: not is_shown(plain), "nothing where Kubernetes was")
+    for key in (hx, f"uuid.{hx}"):
+        drop_hx(fresh_world, key)
+    until(lambda: not is_shown(hx), "nothing where HX was")
 
 
 STRANGER = "deadbeef-0000-4000-8000-000000000001"
