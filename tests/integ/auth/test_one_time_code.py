@@ -15,7 +15,7 @@ from env.api import Api
 from env.certs import ServerCert, make_server_cert
 from env.client_certs import ClientCa
 from env.clock import Clock, clocked_world
-from env.full import World
+from env.full import World, register
 from env.hx_controller import HxController, claims_of
 from env.kaasd import Kaasd
 from env.many import Many
@@ -387,6 +387,22 @@ def test_the_panel_is_for_confirmed_hx_clusters_and_registered_vcenters(place: P
     assert anybody.call("GET", "/ui/").headers["Content-Security-Policy"].endswith("frame-ancestors 'none'")
     place.admin.expect(204, "DELETE", f"/v2/hx-clusters/{place.hx[EAST]}/connection")
     assert hosts_of(anybody) == {here}
+    until(lambda: hosts_of(place.other.api()) == {here}, "the other replica")
+
+
+def test_a_vcenter_that_has_left_shows_it_no_more_at_any_replica(place: Place) -> None:
+    vcenter = place.world.vcenter
+
+    def shows() -> list[bool]:
+        return [f"https://{vcenter.host}:{vcenter.port}" in hosts_of(daemon.api()) for daemon in (place.world.kaasd, place.other)]
+
+    assert shows() == [True, True]
+    place.admin.expect(200, "POST", f"/v2/vcenters/{vcenter.instance_uuid}/unregister", headers=X_KAAS,
+                       json={"username": vcenter.admin.login, "password": vcenter.admin.password})
+    assert not shows()[0]
+    until(lambda: shows() == [False, False], "the other replica")
+    register(place.world.kaasd, vcenter)
+    until(lambda: shows() == [True, True], "the vCenter that is back, at both")
 
 
 def test_pages_for_which_there_is_no_room_are_told_of(place: Place) -> None:
