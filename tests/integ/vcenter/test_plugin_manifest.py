@@ -24,7 +24,7 @@ from env.places import TOP, Scratch
 from env.prefixproxy import PrefixProxy
 from env.samples import PLAIN, Sample
 from env.vcenter import StrictVcenter
-from env.watching import add_cluster, drop_hx, nodes, present, until, vsphere
+from env.watching import add_cluster, drop_hx, metric, nodes, present, until, until_watching, vsphere
 from playwright.sync_api import Page
 from pyVmomi import vim
 
@@ -282,6 +282,38 @@ def test_a_session_that_ends_begins_anew_without_a_form(world: World, client: Pr
                 world.admin.expect(204, "DELETE", f"/v2/sessions/{row['id']}")
         assert rows(page) == on_vsphere(world, "domain-c7")
         assert client.asked > before
+
+
+@pytest.mark.parametrize("is_back", [True, False])
+def test_the_clients_own_session_may_end_at_the_vcenter(world: World, client: PrefixProxy, scratch: Scratch, is_back: bool) -> None:
+    """Ours goes on without it. When that ends as well, a new one of the client is taken, or it is said that there is none."""
+    control, user = world.vcenter.control, "viewer-dc@vsphere.local"
+    tokens = [control.call("POST", "/plugin-token", {"user": user}) for _ in range(2)]
+    client.session = lambda: tokens[0]["token"]
+    until_watching(world)
+    with opened(client, scratch) as page:
+        rows(page)
+        page.frames[1].evaluate("() => { const real = Date.now; Date.now = () => real() + 60_000; }")  # not at once after the sign-on
+        before = metric(world.admin, "kaas_watch_permissions_total")
+        with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
+            instance.RetrieveContent().sessionManager.TerminateSession([tokens[0]["session_key"]])
+        until(lambda: metric(world.admin, "kaas_watch_permissions_total") > before, "the event")
+        with page.expect_response(lambda answer: "/v2/clusters?" in answer.url and "limit=50" in answer.url) as answer:
+            page.frames[1].evaluate("window.client.fire('refresh')")
+        assert answer.value.status in (200, 304) and client.asked == 1, answer.value.status
+        if is_back:
+            client.session = lambda: tokens[1]["token"]
+        with page.expect_response(lambda answer: "/v2/login/vcenter" in answer.url and answer.status == (200 if is_back else 401)):
+            for row in world.admin.items("/v2/sessions", principal="VSPHERE.LOCAL\\viewer-dc"):
+                world.admin.expect(204, "DELETE", f"/v2/sessions/{row['id']}")
+        frame = page.frame_locator("iframe")
+        if not is_back:
+            frame.get_by_text("Reload the vSphere Client and sign in there.").wait_for()
+            assert frame.locator("input[name=password]").count() == 0
+            client.session = lambda: tokens[1]["token"]
+            page.reload()
+        assert rows(page) == on_vsphere(world, "domain-c7")
+        assert not [seen for seen in client.seen if "/login/password" in seen]
 
 
 def test_theme_language_and_refresh_are_the_clients(world: World, client: PrefixProxy, scratch: Scratch) -> None:
