@@ -38,6 +38,6 @@ bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) -iquote $
 bench_session_open_LDADD = src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += bench/govmomi bench/lib
 
-bench-programs: $(EXTRA_PROGRAMS) tests/integ/storm_clients
+bench-programs: $(EXTRA_PROGRAMS) tests/integ/storm_clients tests/integ/forward_clock.so
 .PHONY: bench-programs
 CLEANFILES += $(EXTRA_PROGRAMS)
