@@ -80,7 +80,8 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     rounds: dict[str, list[float]] = {"rename of a cluster": [], "move of a node": [], "rename, alone": [], "rename, in a page": [],
                                       "rename, in the panel": []}
-    with World("bench", options={"hx": {"read_interval": "0s"}}) as world:
+    options = {"hx": {"read_interval": "0s"}, "server": {"requests_per_address": 0}}  # the reader asks as often as it can
+    with World("bench", options=options) as world:
         add_vcenter(world.kaasd, world.vcenter)
         register(world.kaasd, world.vcenter)
         cluster = add_cluster(world, "moving", [{"name": "k8s-prod-w-0", "role": "worker"}])
