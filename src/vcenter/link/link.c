@@ -164,11 +164,12 @@ static void link_note_success(struct link *link) {
     link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
 }
 
-/* Needs the lock. */
+/* Needs the lock. ERR_CREDENTIALS: one session after the other has ended while somebody made the next, as registering does. That says nothing yet: the next
+ * contact logs in, and if that is refused, tells why. */
 static void link_note_failure(struct link *link, int rc, const struct err *err) {
     if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS || rc == ERR_PROTOCOL)
         link_set_state(link, LINK_UNREACHABLE, err);
-    else if (rc == ERR_UPSTREAM_DENIED || rc == ERR_CREDENTIALS || rc == ERR_CONFLICT || rc == ERR_CONFIG)
+    else if (rc == ERR_UPSTREAM_DENIED || (rc == ERR_CREDENTIALS && link->failures) || rc == ERR_CONFLICT || rc == ERR_CONFIG)
         link_set_state(link, LINK_REFUSED, err);
 }
 
