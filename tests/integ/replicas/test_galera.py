@@ -100,6 +100,7 @@ def lists_of(three: Three) -> list[dict[str, Any]]:
 def check(three: Three, told: Told, before: dict[str, int]) -> None:
     """What was acknowledged is there once, everywhere; what was refused is not; the rest wholly or not at all."""
     assert told.faults == []
+    until(lambda: len({repr(sorted(three.rows(node).items())) for node in three.galera.nodes}) == 1, "the same rows, to their versions")
     until(lambda: all(found == lists_of(three)[-1] for found in lists_of(three)), "the same list at all replicas and nodes")
     rows = three.rows(three.galera.first)
     names = [row[0] for row in rows.values()]
