@@ -7,63 +7,32 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from env.certs import make_server_cert
-from env.kaasd import ONE_TIME_PASSWORD
-from env.machine import Machine, bare_root, require
-from env.places import BIN, BUILD, CACHE, TOP, Scratch, WorldError, use_memory
+from env.machine import bare_root, require
+from env.places import BUILD, CACHE, TOP, Scratch, WorldError
 from env.process import run
-from env.vcenter import DEFAULT_WORLD, users_of
 from env.wait import until
+from place import CURL, README, STEPS, Place, named
 from readme import commands, section
 
-VCENTER_ADDRESS = "192.0.2.10"  # one that kaasd connects to unless told otherwise
-HOSTS = {"kaas.example.com kaas": "127.0.1.1", "vc.example.com": VCENTER_ADDRESS}  # the name of the host itself as Debian writes it
 TREE = "/usr/src/harmony-kaas"
-ALSO = ("sudo", "curl", "ccache", "iproute2")  # what the commands are run with
-PASSWORD = "a password of the administrator"
-CONFIG, CA, URL = "/etc/kaas/kaasd.yaml", "/var/lib/kaas/server.crt", "https://kaas.example.com:8443"
-CURL = f"curl --silent --fail --cacert {CA} {URL}"
+CONFIG = "/etc/kaas/kaasd.yaml"
 BUILD_LIMIT_S = 1800.0
 USAGE, BAD_CONFIG = 2, 78
 
 
-@pytest.fixture(scope="module")
-def scratch() -> Iterator[Scratch]:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that fixtures stop what they have started
-    use_memory()
-    folder = Scratch("i")
-    yield folder
-    folder.remove()
-
-
-def named(command: str) -> list[str]:
-    """The packages of a command of README.md."""
-    words = run(["bash", "-c", f"cd {TOP} && echo {command.partition('apt-get install ')[2]}"]).stdout.split()
-    return [word for word in words if not word.startswith("--")]
-
-
-class Place:
-    """The machine, and what its administrator does there."""
+class Built(Place):
+    """The source package, unpacked and built."""
 
     def __init__(self, scratch: Scratch) -> None:
-        readme = (TOP / "README.md").read_text()
-        self.guide = (TOP / "docs/admin/install.md").read_text()
-        self.build = commands(section(readme, "Build and install"))
-        self.steps = commands(section(readme, "Set up").split("\nPeople of Active Directory")[0])
-        packages = [*named(self.build[0]), *named(self.steps[0])]
-        self.machine = Machine(scratch, [*packages, *ALSO], hosts=HOSTS, binds=(
-            f"--bind-ro={BIN}", f"--bind-ro={DEFAULT_WORLD.parent}", f"--bind={CACHE}/ccache:/ccache"))
-        self.administrator = users_of(DEFAULT_WORLD)["Administrator"]
-        self.one_time_password = ""
+        self.build = commands(section(README, "Build and install from source"))
+        super().__init__(scratch, [*named(self.build[0]), "ccache"], binds=(f"--bind={CACHE}/ccache:/ccache",))
 
     def make(self) -> None:
-        """The source package, unpacked and built."""
         made = run(["make", "-C", BUILD, "distdir", f"distdir={self.machine.root}{TREE}"], limit_s=BUILD_LIMIT_S)
         if made.returncode:
             raise WorldError(f"make distdir failed:\n{made.stdout[-2000:]}{made.stderr[-2000:]}")
@@ -73,85 +42,28 @@ class Place:
         quick = f"export CC='ccache gcc' CCACHE_DIR=/ccache CCACHE_BASEDIR={TREE} CCACHE_NOHASHDIR=yes MAKEFLAGS=-j{os.cpu_count()}"
         self.machine.ok(f"{quick}; cd {TREE} && {configure} && {make}", limit_s=BUILD_LIMIT_S)
 
-    def start_vcenter(self) -> None:
-        self.machine.ok(f"ip addr add {VCENTER_ADDRESS}/32 dev lo")
-        self.machine.ok(f"systemd-run --unit=vcenter {BIN}/strictvc -listen {VCENTER_ADDRESS}:443 -tunnel-listen {VCENTER_ADDRESS}:80 "
-                        f"-names vc.example.com -ready-file /run/vcenter.json -world {DEFAULT_WORLD}")
-        self.machine.until("test -s /run/vcenter.json", "a vCenter")
-
-    def answer(self, command: str, *dialog: tuple[str, str]) -> None:
-        """A command that asks. Without sudo, which puts a terminal of its own between, where one does not see whether there is an echo."""
-        with self.machine.terminal(command.removeprefix("sudo ")) as person:
-            for question, answer in dialog:
-                person.wait_for(question)
-                if "assword" in question:
-                    person.wait_for_silence()  # what is typed before the echo is off would be lost
-                person.type(f"{answer}\n")
-            assert person.end() == 0, f"{command}:\n{person.screen}"
-
-    def step(self, command: str) -> None:
-        """One command of README.md."""
-        if "apt-get install" in command:
-            self.machine.ok(f"dpkg-query --status {' '.join(named(command))}")
-        elif "kaasctl init" in command:
-            said = self.machine.ok(command)
-            found = ONE_TIME_PASSWORD.search(said)
-            assert found, said
-            self.one_time_password = found.group(1)
-        elif "user password" in command:
-            self.answer(command, ("Password of admin", self.one_time_password), ("New password: ", PASSWORD),
-                        ("New password again: ", PASSWORD))
-        elif "vcenter add" in command:
-            self.answer(command, ("yes", "yes"))
-        elif "vcenter register" in command:
-            self.answer(command, ("assword", self.administrator.password))
-        else:
-            self.machine.ok(command)
-
-    def health(self) -> str:
-        """As asked from elsewhere, which needs no valid configuration here."""
-        asking = f"kaasctl --server {URL} --ca-file {CA} --user admin --password-file - health"
-        return self.machine.run(asking, stdin=f"{PASSWORD}\n").stdout
-
-    def state(self, name: str) -> str:
-        return self.machine.ok(f"systemctl show --property {name} --value kaasd").strip()
-
-    def wait_ready(self) -> None:
-        self.machine.until(f"{CURL}/readyz", "readiness")
-
-    @contextmanager
-    def changed(self, path: str, new: bytes) -> Iterator[None]:
-        """Another content of a file, owner and mode as before."""
-        file = self.machine.root / path.lstrip("/")
-        old = file.read_bytes()
-        file.write_bytes(new)
-        try:
-            yield
-        finally:
-            file.write_bytes(old)
-
 
 @pytest.fixture(scope="module")
-def built(scratch: Scratch) -> Iterator[Place]:
+def built(scratch: Scratch) -> Iterator[Built]:
     """Nothing is installed yet."""
     require()
-    place = Place(scratch)
+    place = Built(scratch)
     place.make()
     yield place
     place.machine.stop()
 
 
 @pytest.fixture(scope="module")
-def place(built: Place) -> Place:
+def place(built: Built) -> Built:
     """Everything that README.md says is done."""
     built.machine.ok(f"cd {TREE}/build && sudo make install")
     built.start_vcenter()
-    for command in built.steps:
+    for command in STEPS:
         built.step(command)
     return built
 
 
-def test_without_the_user_of_the_service_nothing_is_made(built: Place) -> None:
+def test_without_the_user_of_the_service_nothing_is_made(built: Built) -> None:
     result = built.machine.run(f"{TREE}/build/src/cli/kaasctl init --public-url https://kaas.example.com:8443")
     assert result.returncode == USAGE, result.stdout + result.stderr
     assert "there is no user kaas" in result.stderr
@@ -159,7 +71,7 @@ def test_without_the_user_of_the_service_nothing_is_made(built: Place) -> None:
     assert built.machine.run("test -e /etc/kaas").returncode != 0
 
 
-def test_the_service_runs_and_starts_at_boot(place: Place) -> None:
+def test_the_service_runs_and_starts_at_boot(place: Built) -> None:
     assert place.machine.ok("systemctl is-active kaasd; systemctl is-enabled kaasd").split() == ["active", "enabled"]
     assert "connected" in place.machine.ok("kaasctl vcenter list")
     place.machine.reboot()
@@ -168,26 +80,26 @@ def test_the_service_runs_and_starts_at_boot(place: Place) -> None:
     assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
 
 
-def test_anybody_on_the_host_can_check_the_certificate_and_sees_the_page(place: Place) -> None:
+def test_anybody_on_the_host_can_check_the_certificate_and_sees_the_page(place: Built) -> None:
     page = place.machine.ok(f"runuser -u nobody -- {CURL}/ui/")
     script = re.search(r'src="\./([a-z]+-[\w-]+\.js)"', page)
     assert script, page
     assert place.machine.ok(f"{CURL}/ui/{script.group(1)}")
 
 
-def test_owners_and_modes_are_those_of_the_guide(place: Place) -> None:
+def test_owners_and_modes_are_those_of_the_guide(place: Built) -> None:
     rows = re.findall(r"^\| `(/\S+)` \| (\w+:\w+) (\d+) \|", section(place.guide, "What is where, and whose"), re.M)
     assert len(rows) >= 6
     found = place.machine.ok(f"stat --format '%n %U:%G %04a' {' '.join(path for path, _, _ in rows)}").splitlines()
     assert found == [f"{path} {owner} {mode}" for path, owner, mode in rows]
 
 
-def test_the_service_cannot_change_its_configuration(place: Place) -> None:
+def test_the_service_cannot_change_its_configuration(place: Built) -> None:
     for path in (CONFIG, "/etc/kaas/new"):
         assert place.machine.run(f"runuser -u kaas -- sh -c 'echo >>{path}'").returncode != 0
 
 
-def test_init_again_mends_owners_and_modes(place: Place) -> None:
+def test_init_again_mends_owners_and_modes(place: Built) -> None:
     place.machine.ok("chown root:root /etc/kaas/master.key")
     refused = place.machine.run("kaasd --check-config")
     assert refused.returncode == BAD_CONFIG
@@ -203,7 +115,7 @@ def test_init_again_mends_owners_and_modes(place: Place) -> None:
     assert "mended" not in place.machine.ok("kaasctl init")
 
 
-def test_a_reload_that_fails_is_seen(place: Place) -> None:
+def test_a_reload_that_fails_is_seen(place: Built) -> None:
     serving = place.state("MainPID")
     good = (place.machine.root / "etc/kaas/kaasd.yaml").read_bytes()
     other = make_server_cert(Path(place.machine.root, "usr/src/other")).key_file.read_bytes()
@@ -219,7 +131,7 @@ def test_a_reload_that_fails_is_seen(place: Place) -> None:
     assert (place.state("MainPID"), place.state("ActiveState")) == (serving, "active")
 
 
-def test_a_configuration_that_is_not_valid_ends_the_service_for_good(place: Place) -> None:
+def test_a_configuration_that_is_not_valid_ends_the_service_for_good(place: Built) -> None:
     good = (place.machine.root / "etc/kaas/kaasd.yaml").read_bytes()
     with place.changed(CONFIG, good + b"nonsense: true\nmore: nonsense\n"):
         assert place.machine.run("systemctl restart kaasd").returncode != 0
@@ -231,7 +143,7 @@ def test_a_configuration_that_is_not_valid_ends_the_service_for_good(place: Plac
     place.wait_ready()
 
 
-def test_a_service_that_ends_again_and_again_is_given_up(place: Place) -> None:
+def test_a_service_that_ends_again_and_again_is_given_up(place: Built) -> None:
     place.machine.until('systemctl kill --signal=KILL kaasd; test "$(systemctl show --property ActiveState --value kaasd)" = failed',
                         "the end of restarts")
     assert place.state("Result") in ("start-limit-hit", "signal")
@@ -239,7 +151,7 @@ def test_a_service_that_ends_again_and_again_is_given_up(place: Place) -> None:
     place.wait_ready()
 
 
-def test_no_new_master_key_is_made_in_the_place_of_a_lost_one(place: Place) -> None:
+def test_no_new_master_key_is_made_in_the_place_of_a_lost_one(place: Built) -> None:
     held = place.machine.ok("kaasctl key master")
     place.machine.ok("systemctl stop kaasd && mv /etc/kaas/master.key /usr/src/copy")
     result = place.machine.run("kaasctl init")
@@ -253,7 +165,7 @@ def test_no_new_master_key_is_made_in_the_place_of_a_lost_one(place: Place) -> N
     place.wait_ready()
 
 
-def test_the_programs_need_no_other_packages_than_those_named(place: Place, scratch: Scratch) -> None:
+def test_the_programs_need_no_other_packages_than_those_named(place: Built, scratch: Scratch) -> None:
     """On a machine that only runs them."""
     root = scratch.path / "runtime"
     copied = run(["cp", "-a", bare_root(named(place.build[4])), root])
@@ -265,9 +177,10 @@ def test_the_programs_need_no_other_packages_than_those_named(place: Place, scra
         assert result.returncode == 0, result.stderr
 
 
-def test_removing_all_of_it_leaves_nothing(place: Place) -> None:
+def test_removing_all_of_it_leaves_nothing(place: Built) -> None:
     for command in commands(section(place.guide, "Removing all of it")):
-        place.machine.ok(f"cd {TREE}/build && {command}")
+        built = "sudo make uninstall && sudo systemctl daemon-reload"  # as it says below them
+        place.machine.ok(f"cd {TREE}/build && {built if 'apt-get' in command else command}")
     left = place.machine.ok("find / -xdev -iname '*kaas*'").split()
     assert [path for path in left if not path.startswith(("/usr/src/", "/run/systemd/", f"{TOP}/"))] == []
     sql = "SELECT User FROM mysql.user WHERE User LIKE 'kaas%'; SHOW DATABASES LIKE 'kaas'"

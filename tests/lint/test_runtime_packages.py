@@ -65,3 +65,16 @@ def test_no_package_is_missing() -> None:
 
 def test_no_package_is_idle() -> None:
     assert listed() <= linked() | LOADED
+
+
+def first_part() -> set[str]:
+    """The build, of scripts/packages.txt."""
+    part = (TOP / "scripts/packages.txt").read_text().split("# build\n")[1].split("\n\n")[0]
+    return {line.split()[0] for line in part.splitlines()}
+
+
+def test_the_debian_packages_are_built_with_what_the_others_are() -> None:
+    fields = (TOP / "debian/control").read_text().split("Build-Depends:\n")[1].split("Standards-Version")[0]
+    named = {re.split(r"[ ,(]", line.strip())[0] for line in fields.splitlines()} - {"debhelper-compat", "dh-sequence-installsysusers"}
+    brought_by_debhelper = {"autoconf", "automake", "make", "gcc", "libc6-dev"}  # build-essential and dh-autoreconf
+    assert first_part() - brought_by_debhelper - {"ca-certificates", *LOADED} == named

@@ -1,0 +1,136 @@
+"""The packages: what they hold, that anybody makes the same ones, and the commands of README.md on a bare Debian with systemd as init.
+
+The tests on the machine go on where the one before has left it: they run in order."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from env.machine import require
+from env.places import BUILD, CACHE, TOP, Scratch, WorldError
+from env.process import run
+from place import CURL, STEPS, Place, named
+from readme import commands, section
+
+PACKAGES = ("kaas-server", "kaas-cli", "kaas-ui")
+LIMIT_S = 1800.0
+
+
+def make(tree: Path, **environment: str) -> Path:
+    """The folder with the packages of a tree."""
+    made = run([tree / "scripts/package"], limit_s=LIMIT_S, env=environment)
+    if made.returncode:
+        raise WorldError(f"scripts/package failed:\n{made.stdout[-3000:]}{made.stderr[-2000:]}")
+    return tree / "build/packages"
+
+
+def sums(folder: Path) -> dict[str, str]:
+    return {f"{file.relative_to(folder)}": hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.rglob("*") if file.is_file()}
+
+
+def deb(folder: Path, package: str) -> Path:
+    (found,) = folder.glob(f"{package}_*.deb")
+    return found
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    """Made from the committed tree."""
+    make(TOP)
+    return BUILD / "packages"
+
+
+def depends(packages: Path) -> list[str]:
+    """The packages of Debian that ours need."""
+    told = "".join(run(["dpkg-deb", "--field", deb(packages, name), "Depends"]).stdout.replace("\n", ", ") for name in PACKAGES)
+    return sorted({re.split(r"[ (|]", part.strip())[0] for part in told.split(",")} - {"", *PACKAGES})
+
+
+def test_another_place_time_zone_and_user_make_the_same_bytes(packages: Path, scratch: Scratch) -> None:
+    """The compiler works anew: what is kept of it would be the same by itself."""
+    elsewhere = scratch.path / "elsewhere-with-a-longer-name"
+    assert run(["git", "clone", "--quiet", TOP, elsewhere]).returncode == 0
+    os.umask(0o077)
+    try:
+        other = make(elsewhere, TZ="Asia/Tokyo", LC_ALL="C", HOME=f"{scratch.path}", CCACHE_DISABLE="1", KAAS_CACHE=f"{CACHE}")
+    finally:
+        os.umask(0o022)
+    assert sums(other) == sums(packages)
+
+
+def test_each_file_is_in_one_package_and_belongs_to_root(packages: Path) -> None:
+    seen: dict[str, str] = {}
+    for name in PACKAGES:
+        for line in run(["dpkg-deb", "--contents", deb(packages, name)]).stdout.splitlines():
+            mode, owner, _size, _day, _time, path = line.split(maxsplit=5)
+            assert owner == "root/root", line
+            assert mode in ("drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x"), line
+            assert mode.startswith("d") or path not in seen, f"{path} is in {name} and {seen[path]}"
+            seen[path] = name
+    unit = "lib/systemd/system/kaasd.service"
+    assert {seen[f"./{path}"] for path in ("usr/sbin/kaasd", unit, "usr/share/man/man8/kaasd.8.gz")} == {"kaas-server"}
+    assert {seen[f"./{path}"] for path in ("usr/bin/kaasctl", "usr/share/man/man1/kaasctl.1.gz")} == {"kaas-cli"}
+    assert seen["./usr/share/kaas/ui/index.html"] == "kaas-ui"
+
+
+class Packaged(Place):
+    """With what the packages depend on, as there is no network in it; ours are in /packages."""
+
+    def __init__(self, scratch: Scratch, packages: Path) -> None:
+        super().__init__(scratch, depends(packages), binds=(f"--bind-ro={packages}:/packages",))
+
+    def step(self, command: str) -> None:
+        if "./kaas-" in command:
+            self.machine.ok(f"cd /packages && {command.replace('apt-get install', 'apt-get install --yes --no-install-recommends')}")
+        else:
+            super().step(command)
+
+
+@pytest.fixture(scope="module")
+def place(packages: Path, scratch: Scratch) -> Iterator[Packaged]:
+    """Everything that README.md says is done."""
+    require()
+    place = Packaged(scratch, packages)
+    place.start_vcenter()
+    for command in STEPS:
+        place.step(command)
+    yield place
+    place.machine.stop()
+
+
+def test_three_commands_lead_to_a_running_service() -> None:
+    assert [named(command) for command in STEPS[:1]] == [["mariadb-server"]]
+    assert STEPS[1].startswith("sudo kaasctl init")
+    assert STEPS[2] == "sudo systemctl enable --now kaasd"
+
+
+def test_the_service_runs_shows_the_cluster_and_starts_at_boot(place: Packaged) -> None:
+    assert place.machine.ok("systemctl is-active kaasd; systemctl is-enabled kaasd").split() == ["active", "enabled"]
+    assert "connected" in place.machine.ok("kaasctl vcenter list")
+    assert "script" in place.machine.ok(f"{CURL}/ui/")
+    place.machine.reboot()
+    place.machine.until("systemctl is-active --quiet kaasd", "the service after a reboot")
+    place.wait_ready()
+    assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
+
+
+def test_the_same_packages_again_start_it_anew_and_keep_everything(place: Packaged) -> None:
+    before = place.state("MainPID")
+    place.machine.ok("cd /packages && apt-get install --yes --reinstall --no-install-recommends ./kaas-*.deb")
+    place.wait_ready()
+    assert place.state("MainPID") != before
+    assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
+
+
+def test_removing_all_of_it_leaves_nothing(place: Packaged) -> None:
+    for command in commands(section(place.guide, "Removing all of it")):
+        place.machine.ok(command.replace("apt-get purge", "apt-get purge --yes"))
+    left = place.machine.ok("find / -xdev -iname '*kaas*'").split()
+    assert [path for path in left if not path.startswith(("/run/systemd/", f"{TOP}/"))] == []
+    sql = "SELECT User FROM mysql.user WHERE User LIKE 'kaas%'; SHOW DATABASES LIKE 'kaas'"
+    assert place.machine.ok("mariadb --batch --skip-column-names", stdin=sql) == ""
