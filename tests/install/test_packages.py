@@ -5,6 +5,7 @@ The tests on the machine go on where the one before has left it: they run in ord
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -51,16 +52,67 @@ def depends(packages: Path) -> list[str]:
     return sorted({re.split(r"[ (|]", part.strip())[0] for part in told.split(",")} - {"", *PACKAGES})
 
 
-def test_another_place_time_zone_and_user_make_the_same_bytes(packages: Path, scratch: Scratch) -> None:
+@pytest.fixture(scope="module")
+def elsewhere(packages: Path, scratch: Scratch) -> Path:
+    """Another clone of the commit."""
+    folder = scratch.path / "elsewhere-with-a-longer-name"
+    assert run(["git", "clone", "--quiet", TOP, folder]).returncode == 0
+    return folder
+
+
+def test_another_place_time_zone_and_user_make_the_same_bytes(packages: Path, elsewhere: Path) -> None:
     """The compiler works anew: what is kept of it would be the same by itself."""
-    elsewhere = scratch.path / "elsewhere-with-a-longer-name"
-    assert run(["git", "clone", "--quiet", TOP, elsewhere]).returncode == 0
     os.umask(0o077)
     try:
-        other = make(elsewhere, TZ="Asia/Tokyo", LC_ALL="C", HOME=f"{scratch.path}", CCACHE_DISABLE="1", KAAS_CACHE=f"{CACHE}")
+        other = make(elsewhere, TZ="Asia/Tokyo", LC_ALL="C", HOME=f"{elsewhere.parent}", CCACHE_DISABLE="1", KAAS_CACHE=f"{CACHE}")
     finally:
         os.umask(0o022)
     assert sums(other) == sums(packages)
+
+
+def key(folder: Path, algorithm: str) -> Path:
+    file = folder / f"{algorithm}.pem"
+    assert run(["openssl", "genpkey", "-algorithm", algorithm, "-out", file]).returncode == 0
+    return file
+
+
+def test_a_release_is_dated_and_signed(packages: Path, elsewhere: Path, scratch: Scratch) -> None:
+    program, good = elsewhere / "scripts/package", key(scratch.path, "ed25519")
+    for arguments, remedy in ((["--release"], "name the private key"),
+                              (["--release", "--key", key(scratch.path, "rsa")], "no private Ed25519 key"),
+                              (["--release", "--key", good], "its section of CHANGELOG.md has no date")):
+        refused = run([program, *arguments])
+        assert refused.returncode == 1
+        assert remedy in refused.stderr
+    changes = elsewhere / "CHANGELOG.md"
+    changes.write_text(changes.read_text().replace("(unreleased)", "(2030-01-01)"))
+    assert "changes that are not committed" in run([program, "--release", "--key", good]).stderr
+    git = ["git", "-C", elsewhere, "-c", "user.name=r", "-c", "user.email=r@localhost"]
+    assert run([*git, "commit", "--quiet", "--all", "--message", "release"]).returncode == 0
+    made = run([program, "--release", "--key", good], limit_s=LIMIT_S, env={"KAAS_CACHE": f"{CACHE}"})
+    assert made.returncode == 0, made.stdout + made.stderr
+    check_release(elsewhere / "build/packages", scratch.path, good)
+    older, newer = (run(["dpkg-deb", "--field", deb(folder, "kaas-server"), "Version"]).stdout.strip()
+                    for folder in (packages, elsewhere / "build/packages"))
+    assert run(["dpkg", "--compare-versions", older, "lt", newer]).returncode == 0
+    assert "~" not in newer
+
+
+def check_release(folder: Path, scratch: Path, private: Path) -> None:
+    """By the commands of the guide."""
+    assert run(["openssl", "pkey", "-in", private, "-pubout", "-out", scratch / "harmony-kaas.pub"]).returncode == 0
+    checks = commands(section((TOP / "docs/admin/install.md").read_text(), "The packages"))
+    assert len(checks) == 2
+    for command in checks:
+        told = run(["bash", "-c", f"cd {folder} && {command.replace('harmony-kaas.pub', f'{scratch}/harmony-kaas.pub')}"])
+        assert told.returncode == 0, told.stdout + told.stderr
+    (bill,) = folder.glob("*-sbom.json")
+    assert f"{bill.name}: OK" in told.stdout
+    parts = {part["name"]: part for part in json.loads(bill.read_text())["components"]}
+    assert {*PACKAGES, *depends(folder), "lit"} <= set(parts)
+    files = sums(folder)
+    for name in PACKAGES:
+        assert parts[name]["hashes"][0]["content"] == files[deb(folder, name).name]
 
 
 def test_each_file_is_in_one_package_and_belongs_to_root(packages: Path) -> None:
