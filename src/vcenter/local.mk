@@ -13,8 +13,6 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/extension_record.h \
     src/vcenter/extension/manifest_log.c \
     src/vcenter/extension/manifest_log.h \
-    src/vcenter/extension/ovf_env.c \
-    src/vcenter/extension/ovf_env.h \
     src/vcenter/extension/ovf_install.c \
     src/vcenter/extension/ovf_install.h \
     src/vcenter/extension/reconcile.c \

@@ -55,6 +55,7 @@ UNIT_TESTS = \
     tests/unit/model/test_model \
     tests/unit/model/test_names \
     tests/unit/model/test_object_ref \
+    tests/unit/model/test_ovf_env \
     tests/unit/model/test_policy \
     tests/unit/model/test_policy_grants \
     tests/unit/model/test_rollup \
@@ -64,7 +65,6 @@ UNIT_TESTS = \
     tests/unit/port/test_xml \
     tests/unit/store/test_migrate \
     tests/unit/store/test_store_errno \
-    tests/unit/vcenter/test_ovf_env \
     tests/unit/vcenter/test_watch \
     tests/unit/vim/test_vim_clusters \
     tests/unit/vim/test_vim_decode \

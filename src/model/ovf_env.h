@@ -1,4 +1,4 @@
-/* The OVF environment that a vCenter gives to an appliance it deploys. Layer 4 (vcenter).
+/* The OVF environment that a vCenter gives to an appliance it deploys. Layer 1 (model).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
