@@ -16,6 +16,7 @@
 
 #define VALUE_BYTES_MAX 4096U
 #define HTTPS "https://"
+#define OF_A_SOLUTION "is this the environment of an appliance that the vSphere Client deployed as a solution?"
 
 #define KEY "@*[local-name()='key']"
 #define VALUE_OF(test) "//*[local-name()='PropertySection']/*[local-name()='Property'][" test "]/@*[local-name()='value']"
@@ -48,18 +49,18 @@ static int ovf_env_read_value(struct xml_doc *doc, const char *xpath, char **out
     return rc < 0 ? rc : 0;
 }
 
-static int ovf_env_require(const char *value, const char *key, struct err *err) {
+static int ovf_env_require(const char *value, const char *key, const char *remedy, struct err *err) {
     if (value)
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "the OVF environment has no usable property \"%s\"", key);
-    return err_remedy(err, "is this the environment of an appliance that the vSphere Client deployed as a solution?");
+    return err_remedy(err, "%s", remedy);
 }
 
 static int read_thumbprint(struct xml_doc *doc, struct ovf_env *env, struct err *err) {
     _cleanup_free_ char *text = NULL;
     int rc = ovf_env_read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.thumbprint'"), &text, err);
     if (!rc)
-        rc = ovf_env_require(text, "solutionInstall.postDeployData.thumbprint", err);
+        rc = ovf_env_require(text, "solutionInstall.postDeployData.thumbprint", OF_A_SOLUTION, err);
     if (rc || str_unhex(text, env->thumbprint, sizeof(env->thumbprint)))
         return rc;
     (void)err_set(err, ERR_UNPROCESSABLE, "the thumbprint in the OVF environment is not a SHA-256");
@@ -99,11 +100,11 @@ static int split_endpoint(struct ovf_env *env, struct err *err) {
 static int ovf_env_read_all(struct xml_doc *doc, struct ovf_env *env, struct err *err) {
     int rc = ovf_env_read_value(doc, VALUE_OF(KEY "='solutionInstall.token'"), &env->token, err);
     if (!rc)
-        rc = ovf_env_require(env->token, "solutionInstall.token", err);
+        rc = ovf_env_require(env->token, "solutionInstall.token", OF_A_SOLUTION, err);
     if (!rc)
         rc = ovf_env_read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.endpoint'"), &env->endpoint, err);
     if (!rc)
-        rc = ovf_env_require(env->endpoint, "solutionInstall.postDeployData.endpoint", err);
+        rc = ovf_env_require(env->endpoint, "solutionInstall.postDeployData.endpoint", OF_A_SOLUTION, err);
     if (!rc)
         rc = split_endpoint(env, err);
     if (!rc)
@@ -116,9 +117,12 @@ static int ovf_env_read_all(struct xml_doc *doc, struct ovf_env *env, struct err
                                    &env->hostname, err);
 }
 
-static int ovf_env_parse_text(const char *text, size_t n, struct xml_doc **out, struct err *err) {
+static int ovf_env_open(const char *text, size_t n, struct xml_doc **out, struct err *err) {
     struct err why = {0};
-    int rc = xml_parse(text, n, out, &why);
+    int rc;
+    if (n > OVF_ENV_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "an OVF environment has at most %u bytes", OVF_ENV_BYTES_MAX);
+    rc = xml_parse(text, n, out, &why);
     if (rc == ERR_PROTOCOL || rc == ERR_TOO_LARGE)
         return err_set(err, ERR_UNPROCESSABLE, "this is no OVF environment: %.200s", why.text);
     return err_move(err, rc, &why);
@@ -127,8 +131,7 @@ static int ovf_env_parse_text(const char *text, size_t n, struct xml_doc **out, 
 int ovf_env_parse(const char *text, size_t n, struct ovf_env *out, struct err *err) {
     struct xml_doc *doc = NULL;
     struct ovf_env env = {0};
-    int rc = n > OVF_ENV_BYTES_MAX ? err_set(err, ERR_TOO_LARGE, "an OVF environment has at most %u bytes", OVF_ENV_BYTES_MAX)
-                                   : ovf_env_parse_text(text, n, &doc, err);
+    int rc = ovf_env_open(text, n, &doc, err);
     if (!rc)
         rc = ovf_env_read_all(doc, &env, err);
     xml_free(doc);
@@ -137,5 +140,33 @@ int ovf_env_parse(const char *text, size_t n, struct ovf_env *out, struct err *e
         return rc;
     }
     *out = env;
+    return 0;
+}
+
+void ovf_appliance_done(struct ovf_appliance *appliance) {
+    if (!appliance)
+        return;
+    free(appliance->public_url);
+    secret_free(appliance->admin_password);
+    memset(appliance, 0, sizeof(*appliance));
+}
+
+int ovf_appliance_parse(const char *text, size_t n, struct ovf_appliance *out, struct err *err) {
+    struct xml_doc *doc = NULL;
+    struct ovf_appliance appliance = {0};
+    int rc = ovf_env_open(text, n, &doc, err);
+    if (!rc)
+        rc = ovf_env_read_value(doc, VALUE_OF(KEY "='kaas.public_url'"), &appliance.public_url, err);
+    if (!rc)
+        rc = ovf_env_require(appliance.public_url, "kaas.public_url",
+                             "set it where the virtual machine was deployed, and start it again", err);
+    if (!rc)
+        rc = ovf_env_read_value(doc, VALUE_OF(KEY "='kaas.admin_password'"), &appliance.admin_password, err);
+    xml_free(doc);
+    if (rc) {
+        ovf_appliance_done(&appliance);
+        return rc;
+    }
+    *out = appliance;
     return 0;
 }

@@ -36,6 +36,7 @@ OPTIONS init_options[] = {
     {"listen", "ADDRESS:PORT", "where kaasd listens (default: all addresses, port of --public-url)"},
     {"admin", "NAME", "name of the first administrator (default admin)"},
     {"admin-password-file", "FILE", "file with the first administrator's password (default: a one-time password is made)"},
+    {"ovf-env", "FILE", "OVF environment of the appliance, - for standard input: has address and password"},
     {"service-user", "NAME", "user that runs kaasd, for whom root makes the files (default kaas)"},
     END,
 };

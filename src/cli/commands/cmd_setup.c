@@ -9,6 +9,8 @@
 #include "cli_command.h"
 #include "cli_prompt.h"
 #include "first_setup.h"
+#include "fsutil.h"
+#include "ovf_env.h"
 #include "secret.h"
 #include "setup_check.h"
 #include "setup_files.h"
@@ -22,7 +24,8 @@
 struct cmd_init {
     struct cli *cli;
     char *config_path; /* absolute */
-    char *public_url;  /* given or asked for; NULL: neither */
+    struct ovf_appliance ovf;
+    char *public_url; /* given or asked for; NULL: neither */
     struct setup_user user;
     struct store *store; /* from step_schema on */
     json_t *told;        /* for --output json */
@@ -59,9 +62,21 @@ static int cmd_init_step_find_user(struct cmd_init *s, struct err *err) {
     return 0;
 }
 
+/* As deployed; options come first. */
+static int cmd_init_step_read_ovf(struct cmd_init *s, struct err *err) {
+    const char *path = opt_get(&s->cli->given, "ovf-env");
+    _cleanup_strbuf_ struct strbuf text;
+    int rc;
+    strbuf_init_secret(&text, OVF_ENV_BYTES_MAX);
+    if (!path)
+        return 0;
+    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_secret(path, &text, err);
+    return rc ? rc : ovf_appliance_parse(text.data, text.len, &s->ovf, err);
+}
+
 /* Without it the service is of little use, and where to listen follows from it. */
 static int cmd_init_step_ask_address(struct cmd_init *s, struct err *err) {
-    const char *given = opt_get(&s->cli->given, "public-url");
+    const char *option = opt_get(&s->cli->given, "public-url"), *given = option ? option : s->ovf.public_url;
     const bool asks = !given && access(s->config_path, F_OK) && prompt_has_terminal() && !opt_get_common(&s->cli->given, "yes");
     if (asks)
         return prompt_text(
@@ -197,15 +212,18 @@ static int cmd_init_step_admin(struct cmd_init *s, struct err *err) {
     const char *given = opt_get(&s->cli->given, "admin"), *name = given ? given : "admin";
     const char *file = opt_get(&s->cli->given, "admin-password-file");
     _cleanup_secret_ char *password = NULL;
-    bool is_made = false;
+    bool is_made = false, is_given;
     int rc = file ? prompt_read_password(file, &password, err) : 0;
     if (rc)
         return rc;
+    if (!password)
+        SWAP(password, s->ovf.admin_password);
+    is_given = password != NULL;
     rc = setup_make_first_admin(s->store, name, &password, &is_made, err);
     if (rc)
         return rc;
     if (is_made)
-        cmd_init_tell_admin(s, name, file ? NULL : password);
+        cmd_init_tell_admin(s, name, is_given ? NULL : password);
     else
         show_line(s->cli, "%-14s kept: there are users already", "administrator");
     return 0;
@@ -251,14 +269,15 @@ static void cmd_init_done(struct cmd_init *s) {
     json_wipe_string(json_object_get(s->told, "one_time_password"));
     json_decref(s->told);
     store_free(s->store);
+    ovf_appliance_done(&s->ovf);
     free(s->config_path);
     free(s->public_url);
 }
 
 int cmd_init(struct cli *cli, struct err *err) {
-    static cmd_init_fn *const steps[] = {cmd_init_step_find_paths, cmd_init_step_find_user, cmd_init_step_ask_address,
-                                         cmd_init_step_config,     cmd_init_step_database,  cmd_init_step_schema,
-                                         cmd_init_step_master_key, cmd_init_step_admin};
+    static cmd_init_fn *const steps[] = {cmd_init_step_find_paths,  cmd_init_step_find_user,  cmd_init_step_read_ovf,
+                                         cmd_init_step_ask_address, cmd_init_step_config,     cmd_init_step_database,
+                                         cmd_init_step_schema,      cmd_init_step_master_key, cmd_init_step_admin};
     __attribute__((cleanup(cmd_init_done))) struct cmd_init s = {.cli = cli, .told = json_object()};
     int rc;
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {

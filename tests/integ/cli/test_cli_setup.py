@@ -11,6 +11,7 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import pytest
 import yaml
@@ -20,6 +21,7 @@ from env.mariadb import Mariadb
 from env.places import TOP, Scratch, free_port, program
 from env.terminal import Terminal
 
+OVF = "http://schemas.dmtf.org/ovf/environment/1"
 FAILED, USAGE, UNREACHABLE = 1, 2, 3
 SECRET_FILES = ("master.key", "database.password", "database-owner.password")
 
@@ -71,6 +73,26 @@ def test_init_for_programs(ctl: Kaasctl, fresh_db: Mariadb) -> None:
     assert told["admin"] == "admin"
     assert len(told["one_time_password"]) >= 16
     assert told["config"] == str(ctl.config)
+
+
+def ovf_environment(**properties: str) -> str:
+    told = "".join(f"<Property oe:key={quoteattr('kaas.' + key)} oe:value={quoteattr(value)}/>" for key, value in properties.items())
+    return f'<Environment xmlns="{OVF}" xmlns:oe="{OVF}" oe:id=""><PropertySection>{told}</PropertySection></Environment>'
+
+
+def test_init_by_what_was_typed_where_an_appliance_was_deployed(ctl: Kaasctl, etc: Path, fresh_db: Mariadb) -> None:
+    socket, url, password = str(fresh_db.socket), "https://kaas.example.com:9443", 'a password with "<&> in it'
+    missing = ctl.run("init", "--database-socket", socket, "--ovf-env", "-", stdin=ovf_environment(admin_password=password))
+    assert missing.returncode != 0
+    assert 'no usable property "kaas.public_url"' in missing.stderr
+    assert not ctl.config.exists()
+    done = ctl.run("init", "--database-socket", socket, "--ovf-env", "-", stdin=ovf_environment(public_url=url, admin_password=password))
+    assert done.returncode == 0, done.stderr
+    assert not ONE_TIME_PASSWORD.search(done.stdout)
+    assert password not in done.stdout + done.stderr
+    settings = yaml.safe_load((etc / "kaasd.yaml").read_text())
+    assert (settings["server"]["listen"], settings["server"]["public_url"]) == ("*:9443", url)
+    assert fresh_db.query("SELECT name, must_change_password FROM kaas.users") == [("admin", 0)]
 
 
 def test_init_in_the_present_folder(etc: Path, fresh_db: Mariadb) -> None:

@@ -97,11 +97,32 @@ static void long_texts_are_refused(void **state) {
     free(text);
 }
 
+static void what_was_typed_for_the_appliance_is_read(void **state) {
+    struct ovf_appliance typed;
+    static const char both[] = DOCUMENT("<Property oe:key=\"kaas.public_url\" oe:value=\"https://kaas.test:8443\"/>"
+                                        "<Property oe:key=\"kaas.admin_password\" oe:value=\"s3cret &lt;words&gt;\"/>"),
+                      one[] = DOCUMENT("<Property oe:key=\"kaas.public_url\" oe:value=\"https://kaas.test:8443\"/>"
+                                       "<Property oe:key=\"kaas.admin_password\" oe:value=\"\"/>"),
+                      none[] = DOCUMENT("<Property oe:key=\"kaas.admin_password\" oe:value=\"s3cret\"/>");
+    (void)state;
+    assert_int_equal(ovf_appliance_parse(both, strlen(both), &typed, &err), 0);
+    assert_string_equal(typed.public_url, "https://kaas.test:8443");
+    assert_string_equal(typed.admin_password, "s3cret <words>");
+    ovf_appliance_done(&typed);
+    assert_int_equal(ovf_appliance_parse(one, strlen(one), &typed, &err), 0);
+    assert_null(typed.admin_password);
+    ovf_appliance_done(&typed);
+    err_clear(&err);
+    assert_int_equal(ovf_appliance_parse(none, strlen(none), &typed, &err), ERR_UNPROCESSABLE);
+    assert_non_null(strstr(err.text, "kaas.public_url"));
+    assert_null(strstr(err.text, "s3cret"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_members_are_read),   cmocka_unit_test(old_ones_do_without_the_list_of_vcenters),
         cmocka_unit_test(addresses_are_split),    cmocka_unit_test(what_cannot_be_used_is_refused),
-        cmocka_unit_test(long_texts_are_refused),
+        cmocka_unit_test(long_texts_are_refused), cmocka_unit_test(what_was_typed_for_the_appliance_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
