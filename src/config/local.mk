@@ -7,4 +7,6 @@ src_config_libconfig_a_SOURCES = \
     src/config/option_table.c \
     src/config/option_table.h \
     src/config/option_value.c \
-    src/config/options.def
+    src/config/options.def \
+    src/config/ovf_env.c \
+    src/config/ovf_env.h

@@ -20,8 +20,6 @@ src_model_libmodel_a_SOURCES = \
     src/model/names.h \
     src/model/object_ref.c \
     src/model/object_ref.h \
-    src/model/ovf_env.c \
-    src/model/ovf_env.h \
     src/model/permission.def \
     src/model/platform.c \
     src/model/platform.h \

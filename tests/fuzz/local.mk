@@ -47,7 +47,7 @@ tests_fuzz_fuzz_negotiate_LDADD = src/gss/libgss.a $(LIBS_BASE)
 tests_fuzz_fuzz_ovf_SOURCES = tests/fuzz/fuzz_ovf.c
 tests_fuzz_fuzz_ovf_CPPFLAGS = $(FUZZ_CPPFLAGS)
 tests_fuzz_fuzz_ovf_LDFLAGS = $(FUZZ_LDFLAGS)
-tests_fuzz_fuzz_ovf_LDADD = src/model/libmodel.a $(LIBS_PORT)
+tests_fuzz_fuzz_ovf_LDADD = src/config/libconfig.a $(LIBS_PORT)
 
 tests_fuzz_fuzz_pac_SOURCES = tests/fuzz/fuzz_pac.c
 tests_fuzz_fuzz_pac_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/gss

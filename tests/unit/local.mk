@@ -31,6 +31,7 @@ UNIT_TESTS = \
     tests/unit/cli/test_cli_prompt \
     tests/unit/cli/test_cli_table \
     tests/unit/config/test_config \
+    tests/unit/config/test_ovf_env \
     tests/unit/gss/test_challenge \
     tests/unit/gss/test_gss \
     tests/unit/gss/test_negotiate \
@@ -55,7 +56,6 @@ UNIT_TESTS = \
     tests/unit/model/test_model \
     tests/unit/model/test_names \
     tests/unit/model/test_object_ref \
-    tests/unit/model/test_ovf_env \
     tests/unit/model/test_policy \
     tests/unit/model/test_policy_grants \
     tests/unit/model/test_rollup \

@@ -1,4 +1,4 @@
-/* The OVF environment that a vCenter gives to an appliance it deploys. Layer 1 (model).
+/* The OVF environment that a vCenter gives to an appliance it deploys. Layer 1 (config).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Property names: vSphere Client SDK, "Solution installation". Those of the list of vCenters (since 8.0 Update 2) are documented by what they tell

@@ -1,4 +1,4 @@
-/* The OVF environment that a vCenter gives to an appliance it deploys, ours among them. Layer 1 (model).
+/* The OVF environment that a vCenter gives to an appliance it deploys, ours among them. Layer 1 (config).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
