@@ -313,7 +313,7 @@ static int insert_admin(struct store *store, const char *name, const char *passw
     return rc ? rc : user_store_insert(store, &user, NULL, err);
 }
 
-int setup_make_first_admin(struct store *store, const char *name, char **password, bool *is_made, struct err *err) {
+int setup_make_first_admin(struct store *store, const char *name, char **password, bool is_seen, bool *is_made, struct err *err) {
     _cleanup_secret_ char *fresh = NULL;
     struct user_list users = {0};
     int rc = user_store_list(store, &users, err);
@@ -323,7 +323,7 @@ int setup_make_first_admin(struct store *store, const char *name, char **passwor
         return rc;
     if (*password) {
         rc = password_check(*password, name, err);
-        return rc ? rc : insert_admin(store, name, *password, false, err);
+        return rc ? rc : insert_admin(store, name, *password, is_seen, err);
     }
     fresh = passwd_generate();
     rc = fresh ? insert_admin(store, name, fresh, true, err) : err_set(err, ERR_NOMEM, "out of memory");

@@ -61,5 +61,6 @@ int setup_migrate(const struct config *config, const char *config_path, struct s
                   struct err *err);
 
 /* Makes the local user with role admin, if there is no local user yet, which *is_made tells. With *password NULL a random one is made, which
- * must be changed at the first use: a secret that is freed by secret_free. ERR_UNPROCESSABLE for a password that is not good enough. */
-int setup_make_first_admin(struct store *store, const char *name, char **password, bool *is_made, struct err *err);
+ * must be changed at the first use: a secret that is freed by secret_free. So must a given one that others may have seen. ERR_UNPROCESSABLE for a
+ * password that is not good enough. */
+int setup_make_first_admin(struct store *store, const char *name, char **password, bool is_seen, bool *is_made, struct err *err);

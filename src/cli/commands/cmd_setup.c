@@ -212,14 +212,15 @@ static int cmd_init_step_admin(struct cmd_init *s, struct err *err) {
     const char *given = opt_get(&s->cli->given, "admin"), *name = given ? given : "admin";
     const char *file = opt_get(&s->cli->given, "admin-password-file");
     _cleanup_secret_ char *password = NULL;
-    bool is_made = false, is_given;
+    bool is_made = false, is_given, is_seen;
     int rc = file ? prompt_read_password(file, &password, err) : 0;
     if (rc)
         return rc;
-    if (!password)
+    is_seen = !password && s->ovf.admin_password; /* by whoever may look at the properties of the virtual machine */
+    if (is_seen)
         SWAP(password, s->ovf.admin_password);
     is_given = password != NULL;
-    rc = setup_make_first_admin(s->store, name, &password, &is_made, err);
+    rc = setup_make_first_admin(s->store, name, &password, is_seen, &is_made, err);
     if (rc)
         return rc;
     if (is_made)

@@ -92,7 +92,7 @@ def test_init_by_what_was_typed_where_an_appliance_was_deployed(ctl: Kaasctl, et
     assert password not in done.stdout + done.stderr
     settings = yaml.safe_load((etc / "kaasd.yaml").read_text())
     assert (settings["server"]["listen"], settings["server"]["public_url"]) == ("*:9443", url)
-    assert fresh_db.query("SELECT name, must_change_password FROM kaas.users") == [("admin", 0)]
+    assert fresh_db.query("SELECT name, must_change_password FROM kaas.users") == [("admin", 1)]
 
 
 def test_init_in_the_present_folder(etc: Path, fresh_db: Mariadb) -> None:
