@@ -4,7 +4,8 @@ sysusersdir = $(prefix)/lib/sysusers.d
 systemdsystemunit_DATA = etc/kaasd.service
 examplesdir = $(docdir)/examples
 examples_DATA = etc/kaasd.yaml.sample
-EXTRA_DIST += etc/kaasd.service.in etc/kaas.sysusers etc/kaasd.yaml.sample
+EXTRA_DIST += etc/kaasd.service.in etc/kaas.sysusers etc/kaasd.yaml.sample etc/appliance/first-boot \
+    etc/appliance/harmony-kaas.ovf.in etc/appliance/kaas-first-boot.service
 
 etc/kaasd.service: $(srcdir)/etc/kaasd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) etc && sed -e 's|@sbindir[@]|$(sbindir)|g' $(srcdir)/etc/kaasd.service.in >$@.tmp && mv $@.tmp $@

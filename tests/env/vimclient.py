@@ -101,15 +101,20 @@ def read_extension(vcenter: Vcenter, key: str, user: User | None = None) -> vim.
         return instance.RetrieveContent().extensionManager.FindExtension(key)
 
 
-def govc(vcenter: Vcenter, *arguments: str, user: User | None = None) -> Any:
-    """Runs govc with JSON output."""
+def run_govc(vcenter: Vcenter, *arguments: str, user: User | None = None) -> str:
+    """What govc prints."""
     who = user or vcenter.admin
-    result = run([program("govc"), *arguments, "-json"], env={
+    result = run([program("govc"), *arguments], env={
         "GOVC_URL": vcenter.url, "GOVC_USERNAME": who.login, "GOVC_PASSWORD": who.password, "GOVC_INSECURE": "false",
         "GOVC_TLS_CA_CERTS": str(vcenter.ca_file), "GOVC_PERSIST_SESSION": "false", "GOVC_VIM_VERSION": vcenter.api_version})
     if result.returncode:
         raise WorldError(f"govc {' '.join(arguments)}: {result.stderr.strip()}")
-    return json.loads(result.stdout)
+    return result.stdout
+
+
+def govc(vcenter: Vcenter, command: str, *arguments: str, user: User | None = None) -> Any:
+    """Runs govc with JSON output."""
+    return json.loads(run_govc(vcenter, command, "-json", *arguments, user=user))
 
 
 def govc_extension(vcenter: Vcenter, key: str) -> dict[str, Any] | None:

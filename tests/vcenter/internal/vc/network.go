@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/vmware/govmomi/vim25/types"
 )
 
 // TunnelTarget is the only target that the tunnel knows; the name exists nowhere else.
@@ -289,6 +291,7 @@ func (s *Server) Start() (*Addresses, error) {
 	}
 	out.Front = front.Addr().String()
 	s.front = out.Front
+	s.setNfcAddress()
 	s.serveTLS(front, portFront)
 	if s.cfg.DirectListen != "" {
 		l, err := s.listen(s.cfg.DirectListen, portDirect)
@@ -305,6 +308,13 @@ func (s *Server) Start() (*Addresses, error) {
 	}
 	out.Control, err = s.startControl()
 	return out, err
+}
+
+// setNfcAddress tells the simulator where clients send the disks of a machine that they import.
+func (s *Server) setNfcAddress() {
+	s.ctx.Map.OptionManager().UpdateOptions(&types.UpdateOptions{ChangedValue: []types.BaseOptionValue{
+		&types.OptionValue{Key: "vcsim.server.url", Value: "https://" + s.front},
+	}})
 }
 
 // handedOver is a listener fed with connections that came through the tunnel.

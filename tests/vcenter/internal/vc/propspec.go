@@ -26,7 +26,7 @@ var managedTypes = func() map[string]reflect.Type {
 		mo.ManagedObjectView{}, mo.ContainerView{}, mo.ListView{}, mo.InventoryView{}, mo.PropertyCollector{},
 		mo.PropertyFilter{}, mo.OptionManager{}, mo.SearchIndex{}, mo.UserDirectory{}, mo.AlarmManager{},
 		mo.CustomFieldsManager{}, mo.LicenseManager{}, mo.PerformanceManager{}, mo.HostDatastoreSystem{},
-		mo.HostNetworkSystem{}, mo.HostStorageSystem{}, mo.EnvironmentBrowser{}, mo.OvfManager{},
+		mo.HostNetworkSystem{}, mo.HostStorageSystem{}, mo.EnvironmentBrowser{}, mo.OvfManager{}, mo.HttpNfcLease{},
 		mo.ScheduledTaskManager{}, mo.CustomizationSpecManager{}, mo.GuestOperationsManager{},
 	} {
 		t := reflect.TypeOf(v)

@@ -218,6 +218,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("POST "+installPath, s.serveInstall)
 	mux.HandleFunc("/plugins/", s.servePlugin)
 	mux.HandleFunc(machinePage, s.serveMachinePage)
+	mux.HandleFunc("/nfc/", simulator.ServeNFC) // disks of machines that are imported; a lease's address is its right
 	return mux
 }
 

@@ -108,5 +108,8 @@ func (n *Node) QName(value string) (xml.Name, error) {
 	if prefix == "" {
 		return xml.Name{Local: local}, nil
 	}
+	if prefix == "xsd" { // govmomi declares it nowhere and a real vCenter takes its option values: govc vm.change -e, import.ova
+		return xml.Name{Space: NsXSD, Local: local}, nil
+	}
 	return xml.Name{}, fmt.Errorf("prefix %q is not declared", prefix)
 }
