@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from env.places import Scratch, use_memory
+from env.image import Image, unpack
+from env.places import TOP, Scratch, use_memory
+from packaged import make
 
 
 @pytest.fixture(scope="module")
@@ -15,3 +18,15 @@ def scratch() -> Iterator[Scratch]:
     folder = Scratch("i")
     yield folder
     folder.remove()
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """Made from the committed tree."""
+    return make(TOP)
+
+
+@pytest.fixture(scope="module")
+def image(packages: Path, scratch: Scratch) -> Image:
+    (archive,) = packages.glob("*-image.tar")
+    return unpack(archive, scratch.path / "image")

@@ -13,21 +13,13 @@ from pathlib import Path
 
 import pytest
 from env.machine import require
-from env.places import BUILD, CACHE, TOP, Scratch, WorldError
+from env.places import CACHE, TOP, Scratch
 from env.process import run
+from packaged import LIMIT_S, make
 from place import CURL, STEPS, Place, named
 from readme import commands, section
 
 PACKAGES = ("kaas-server", "kaas-cli", "kaas-ui")
-LIMIT_S = 1800.0
-
-
-def make(tree: Path, **environment: str) -> Path:
-    """The folder with the packages of a tree."""
-    made = run([tree / "scripts/package"], limit_s=LIMIT_S, env=environment)
-    if made.returncode:
-        raise WorldError(f"scripts/package failed:\n{made.stdout[-3000:]}{made.stderr[-2000:]}")
-    return tree / "build/packages"
 
 
 def sums(folder: Path) -> dict[str, str]:
@@ -37,13 +29,6 @@ def sums(folder: Path) -> dict[str, str]:
 def deb(folder: Path, package: str) -> Path:
     (found,) = folder.glob(f"{package}_*.deb")
     return found
-
-
-@pytest.fixture(scope="module")
-def packages() -> Path:
-    """Made from the committed tree."""
-    make(TOP)
-    return BUILD / "packages"
 
 
 def depends(packages: Path) -> list[str]:
