@@ -33,6 +33,11 @@ class Network:
         if done.returncode:
             raise WorldError(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
+    @property
+    def pid(self) -> int:
+        """Of a process in it: /proc/PID/ns/net leads there."""
+        return self._keeper.pid
+
     def __enter__(self) -> Network:
         return self
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from env.places import WorldError
 from env.process import run
 
-ARTEFACTS = ("deb", "image")
+ARTEFACTS = ("deb", "image", "chart")
 LIMIT_S = 1800.0
 
 
