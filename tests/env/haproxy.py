@@ -1,4 +1,5 @@
-"""haproxy in front of several replicas, with the configuration that docs/admin/replicas.md shows; only addresses and files differ."""
+"""haproxy in front of several replicas, with the configuration that docs/admin/replicas.md or an example shows; only addresses and files
+differ."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -26,23 +27,24 @@ def example(word: str) -> str:
 
 
 class Haproxy:
-    """Running when made. `kind` is "passing TLS through" or "ending TLS". A patient one does not give a server up for two slow answers."""
+    """Running when made. `kind` is "passing TLS through" or "ending TLS", shown by the page unless `text` is given. A patient one does not
+    give a server up for two slow answers."""
 
-    def __init__(self, scratch: Scratch, kind: str, replicas: Sequence[Kaasd], *, is_patient: bool = False) -> None:
+    def __init__(self, scratch: Scratch, kind: str, replicas: Sequence[Kaasd], *, text: str = "", is_patient: bool = False) -> None:
         self.folder = scratch.path / f"haproxy-{kind.split()[0]}"
         self.folder.mkdir()
         self.port = free_port()
         self.socket = self.folder / "stats.sock"
         self.config = self.folder / "haproxy.cfg"
-        self.config.write_text(self._adapt(example(kind), list(replicas)).replace("fall 2", "fall 60" if is_patient else "fall 2"))
+        self.config.write_text(self._adapt(text or example(kind), list(replicas)).replace("fall 2", "fall 60" if is_patient else "fall 2"))
         found = shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin:/usr/bin")
         if not found:
             raise WorldError("haproxy is missing: install the Debian package haproxy")
         checked = run([found, "-c", "-f", self.config])
         if checked.returncode:
-            raise WorldError(f"haproxy does not take the configuration of docs/admin/replicas.md:\n{checked.stdout}{checked.stderr}")
+            raise WorldError(f"haproxy does not take the configuration:\n{checked.stdout}{checked.stderr}")
         self.process = Process(f"haproxy-{self.port}", [found, "-db", "-f", self.config], scratch.log)
-        self.process.wait_until(lambda: self.up() == len(replicas), "both replicas behind it")
+        self.process.wait_until(lambda: self.up() == len(replicas), "the replicas behind it")
 
     def _adapt(self, text: str, replicas: list[Kaasd]) -> str:
         pem = self.folder / "server.pem"

@@ -16,7 +16,8 @@ def complaints(*command: str | Path) -> str:
 
 
 def shell_scripts() -> list[Path]:
-    found = [path for path in csource.tracked("scripts", "tests", ".ci", "autogen.sh", "sql", "extension", "bench", "etc", "src", "wsdl")
+    folders = ("scripts", "tests", "examples", ".ci", "autogen.sh", "sql", "extension", "bench", "etc", "src", "wsdl")
+    found = [path for path in csource.tracked(*folders)
              if path.suffix in ("", ".sh") and path.read_bytes()[:40].startswith((b"#!/bin/sh", b"#!/usr/bin/env bash", b"#!/bin/bash",
                                                                                      b"# shellcheck shell="))]
     assert found

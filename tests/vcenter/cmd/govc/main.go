@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/vmware/govmomi/cli/about"
 	_ "github.com/vmware/govmomi/cli/cluster"
+	_ "github.com/vmware/govmomi/cli/cluster/rule"
 	_ "github.com/vmware/govmomi/cli/datacenter"
 	_ "github.com/vmware/govmomi/cli/device"
 	_ "github.com/vmware/govmomi/cli/events"
