@@ -23,6 +23,7 @@ from env.process import Process, run
 from env.vcenter import StrictVcenter, start_strict
 from env.vimclient import govc, run_govc
 
+pytestmark = pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
 LIMIT_S = 1800.0
 BOOT_LIMIT_S = 600.0
 PASSWORD = "twelve words & more"
@@ -132,7 +133,6 @@ def appliance(parts: Path, scratch: Scratch) -> Iterator[Appliance]:
         machine.process.stop()
 
 
-@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
 def test_booted_it_serves_the_sign_in_page_and_admin_signs_in_with_what_was_typed(appliance: Appliance) -> None:
     page = appliance.get("/ui/")
     assert page
