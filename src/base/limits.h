@@ -17,8 +17,9 @@
 #define KAAS_REPLICAS_COUNT_MAX 100000
 #define KAAS_UUID_BYTES 37 /* 36 characters and NUL */
 
-/* metrics: names and label values together; more are counted nowhere rather than eat memory */
+/* metrics: sets of label values in all; more are counted nowhere rather than eat memory */
 #define KAAS_METRICS_COUNT_MAX 4096U
+#define KAAS_METRICS_BYTES_MAX (32U * 1024U * 1024U) /* of a page: 50,000 clusters on two HX clusters each */
 
 /* HTTP server */
 #define KAAS_HTTP_CONNECTION_MEMORY_BYTES (20U * 1024U) /* the largest head and its index; zeroed per request */

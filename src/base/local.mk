@@ -25,6 +25,7 @@ src_base_libbase_a_SOURCES = \
     src/base/log.h \
     src/base/metric.c \
     src/base/metric.h \
+    src/base/metrics.def \
     src/base/scheduler.c \
     src/base/scheduler.h \
     src/base/secret.c \

@@ -1,25 +1,53 @@
-/* Counters and gauges for /metrics. Layer 0 (base).
- * SPDX-License-Identifier: GPL-3.0-or-later */
+/* What /metrics tells, in the text format of Prometheus. Layer 0 (base).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * All metrics there are stand in metrics.def. Most are counted where it happens (metric_get); what somebody else keeps is looked at when
+ * a page is made (metric_sample). Times are given in milliseconds and shown in seconds. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "strbuf.h"
 
-enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
+enum metric_id {
+#define METRIC(id, kind, name, labels, help) METRIC_##id,
+#include "metrics.def"
+#undef METRIC
+    METRICS_COUNT
+};
+
+#define METRIC_LABELS_MAX 3U
+
+/* Values of the labels in the order of the table. NULL, or missing: the label is left out. */
+#define METRIC_LABELS(...) ((const char *const[METRIC_LABELS_MAX]){__VA_ARGS__})
 
 struct metric;
 
-/* Finds or makes the metric with this name, help text and optional single label (name and value; both NULL for none).
- * Never NULL: without memory a shared dummy is given. Lives until the process ends. Keep the pointer; the look-up takes a lock. */
-struct metric *metric_get(enum metric_kind kind, const char *name, const char *help, const char *label, const char *value);
+/* Finds or makes the metric of a COUNTER, GAUGE or HISTOGRAM with these values of its labels, which are copied. Never NULL: where there is no room
+ * for one more, a shared dummy is given, and METRIC_METRICS_DROPPED rises. Lives until the process ends. With labels it takes a lock: whoever counts in
+ * each request keeps the pointer. */
+#define metric_get(id, ...) metric_find(id, METRIC_LABELS(__VA_ARGS__))
+struct metric *metric_find(enum metric_id id, const char *const labels[METRIC_LABELS_MAX]);
 
-void metric_add(struct metric *m, int64_t n); /* one atomic add */
-void metric_set(struct metric *m, int64_t n); /* gauges */
-int64_t metric_value(const struct metric *m);
+void metric_add(struct metric *m, int64_t n);      /* counters and gauges; one atomic add */
+void metric_set(struct metric *m, int64_t n);      /* gauges */
+void metric_observe(struct metric *m, int64_t ms); /* histograms; two atomic adds */
+int64_t metric_value(const struct metric *m);      /* counters and gauges */
 
-/* Appends the label name="value", escaped as the text format wants it. */
-void metric_write_label(struct strbuf *out, const char *name, const char *value);
+/* A page under way: the samples of each metric, which the format wants side by side. */
+struct metric_page {
+    struct strbuf samples[METRICS_COUNT];
+};
 
-/* Appends all metrics in Prometheus text format 0.0.4, sorted by name and label. */
-void metric_write(struct strbuf *out);
+/* An empty page, on which each metric may have so many bytes. Freed by metric_page_done. */
+void metric_page_init(struct metric_page *page, size_t metric_bytes_max);
+void metric_page_done(struct metric_page *page); /* NULL is allowed */
+
+/* Puts a sample of a READ_COUNTER or READ_GAUGE on the page: each set of labels once. */
+#define metric_sample(page, id, value, ...) metric_put(page, id, value, METRIC_LABELS(__VA_ARGS__))
+void metric_put(struct metric_page *page, enum metric_id id, double value, const char *const labels[METRIC_LABELS_MAX]);
+
+/* Appends the page, and all that was counted, in text format 0.0.4: in the order of the table, with help and type. A page that had not enough room sets
+ * the error of `out`. */
+void metric_write(const struct metric_page *page, struct strbuf *out);

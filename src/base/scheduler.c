@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "metric.h"
 #include "str.h"
 #include "uuid.h"
 
@@ -22,6 +23,7 @@ struct worker {
     bool is_woken;     /* guarded by the scheduler's lock */
     unsigned failures; /* the thread's own */
     struct log_limit limit;
+    struct metric *succeeded_at, *failed;
 };
 
 struct scheduler {
@@ -47,6 +49,8 @@ int scheduler_new(const struct periodic *table, unsigned count, void (*thread_be
     for (unsigned i = 0; i < count; i++) {
         s->workers[i].scheduler = s;
         s->workers[i].periodic = table[i];
+        s->workers[i].succeeded_at = metric_get(METRIC_PERIODIC_SUCCESS, table[i].name);
+        s->workers[i].failed = metric_get(METRIC_PERIODIC_FAILURES, table[i].name);
     }
     *out = s;
     return 0;
@@ -72,6 +76,10 @@ static int64_t run_once(struct worker *w) {
     id[8] = 0; /* enough to tell runs apart in the log */
     log_set_request_id(id);
     rc = w->periodic.run(w->periodic.arg, &err);
+    if (!rc || rc == ERR_CANCELED)
+        metric_set(w->succeeded_at, clock_wall_ms() / 1000);
+    else
+        metric_add(w->failed, 1);
     if (rc == ERR_CANCELED)
         return -1;
     scheduler_report(w, rc, &err);

@@ -15,6 +15,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "log.h"
+#include "metric.h"
 #include "str.h"
 
 #define THREADS_COUNT_MAX 64
@@ -264,4 +265,23 @@ void worker_pool_get_stats(struct worker_pool *workers, struct worker_pool_stats
     (void)pthread_mutex_lock(&workers->lock);
     *out = workers->stats;
     (void)pthread_mutex_unlock(&workers->lock);
+}
+
+void worker_pool_write_metrics(struct worker_pool *workers, struct metric_page *page, const char *pool, const char *vcenter,
+                               const char *directory) {
+    struct worker_pool_stats stats;
+    if (!workers)
+        return;
+    worker_pool_get_stats(workers, &stats);
+    const struct {
+        enum metric_id id;
+        unsigned long value;
+    } samples[] = {{METRIC_POOL_THREADS, workers->options.threads},
+                   {METRIC_POOL_BUSY, stats.running},
+                   {METRIC_POOL_QUEUE, stats.waiting},
+                   {METRIC_POOL_QUEUE_MAX, workers->options.queue_count},
+                   {METRIC_POOL_DONE, stats.done},
+                   {METRIC_POOL_REFUSED, stats.refused}};
+    for (size_t i = 0; i < ARRAY_COUNT(samples); i++)
+        metric_sample(page, samples[i].id, (double)samples[i].value, pool, vcenter, directory);
 }

@@ -53,3 +53,8 @@ struct worker_pool_stats {
 };
 /* A consistent copy of the counters. */
 void worker_pool_get_stats(struct worker_pool *workers, struct worker_pool_stats *out);
+
+struct metric_page;
+/* Puts kaas_worker_pool_* on the page. `pool` says what the pool is for; `vcenter` or `directory` which of them, NULL if it is the only one. `workers` NULL: nothing. */
+void worker_pool_write_metrics(struct worker_pool *workers, struct metric_page *page, const char *pool, const char *vcenter,
+                               const char *directory);

@@ -9,6 +9,7 @@ src_daemon_kaasd_SOURCES = \
     src/daemon/wire.h \
     src/daemon/wire_glue.c \
     src/daemon/wire_health.c \
+    src/daemon/wire_metrics.c \
     src/daemon/wire_periodic.c \
     src/daemon/wire_private.h
 LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/hx/libhx.a src/vim/libvim.a src/vim/libvim25.a

@@ -1,4 +1,4 @@
-/* Readiness, health and metrics: asks each module, and tells changes in the log. Layer 7 (daemon).
+/* Readiness and health: asks each module, and tells changes in the log; who may read the metrics. Layer 7 (daemon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>
@@ -165,7 +165,7 @@ void wire_log_health(struct wire *wire) {
     findings_done(&checks);
 }
 
-/* -- metrics, and who may read them --------------------------------------------------------------------------------------- */
+/* -- who may read the metrics --------------------------------------------------------------------------------------- */
 
 void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token) {
     (void)pthread_mutex_lock(&wire->lock);
@@ -189,13 +189,4 @@ bool wire_is_scrape_token(void *arg, const char *token) {
 bool wire_is_admin_uid(void *arg, unsigned uid) {
     (void)arg;
     return uid == 0 || uid == geteuid();
-}
-
-void wire_write_metrics(void *arg, struct strbuf *out) {
-    static const char up[] = "kaas_database_up", help[] = "1 while the database answers and takes what is written";
-    const struct wire *wire = arg;
-    int64_t since_ms;
-    strbuf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", up, help, up);
-    strbuf_addf(out, "%s %d\n", up, store_get_state(wire->store, &since_ms, NULL) == STORE_ANSWERS);
-    platform_write_metrics(wire->parts.platform, out);
 }

@@ -95,7 +95,7 @@ void wire_on_peer_news(void *arg, const struct hx_peer *peer);
 void wire_on_peer_set(void *arg);
 void wire_log_audit(void *arg, const struct audit_record *record);
 
-/* Readiness, health, metrics, and who may see them (wire_health.c). */
+/* Readiness, health, and who may read the metrics (wire_health.c). */
 int wire_check_ready(void *arg, struct err *err);
 int wire_check_database(void *arg, struct err *err);
 void wire_check_health(void *arg, struct findings *out);
@@ -103,4 +103,5 @@ void wire_log_health(struct wire *wire); /* of the database and of what people s
 void wire_set_scrape_token(struct wire *wire, const struct scrape_token *token);
 bool wire_is_scrape_token(void *arg, const char *token);
 bool wire_is_admin_uid(void *arg, unsigned uid);
-void wire_write_metrics(void *arg, struct strbuf *out);
+/* Metrics that are looked at, not counted (wire_metrics.c). */
+void wire_write_metrics(void *arg, struct metric_page *page);

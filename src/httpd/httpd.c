@@ -170,6 +170,7 @@ unsigned httpd_port(const struct httpd *httpd) {
 void httpd_get_stats(struct httpd *httpd, struct httpd_stats *out) {
     *out = (struct httpd_stats){
         .connections = atomic_load(&httpd->connections),
+        .connections_max = httpd->options.connections_max,
         .suspended = atomic_load(&httpd->suspended),
         .parked = atomic_load(&httpd->parked),
         .requests = atomic_load(&httpd->requests),

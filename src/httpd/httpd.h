@@ -92,9 +92,9 @@ int httpd_reload_client_ca(struct httpd *httpd, const struct httpd_client_ca *ca
 /* For tests, which listen on port 0. TCP: the port in use; 0 for unix sockets. */
 unsigned httpd_port(const struct httpd *httpd);
 
-/* For tests and scripts/bench. */
+/* For metrics, tests and scripts/bench. */
 struct httpd_stats {
-    unsigned connections;                         /* open now */
+    unsigned connections, connections_max;        /* open now, and that may be */
     unsigned suspended;                           /* requests waiting for a worker pool now */
     unsigned parked;                              /* TLS handshakes waiting for the client now */
     unsigned long requests;                       /* started */

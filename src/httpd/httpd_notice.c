@@ -57,9 +57,7 @@ static enum notice_kind httpd_notice_find_kind(const char *fmt) {
 
 static void httpd_notice_tell(struct httpd *httpd, enum notice_kind kind, const char *text) {
     unsigned long suppressed = 0;
-    metric_add(
-        metric_get(METRIC_COUNTER, "kaas_http_notices_total", "Events reported by the HTTP library.", "kind", kinds[kind].name),
-        1);
+    metric_add(metric_get(METRIC_HTTP_NOTICES, kinds[kind].name), 1);
     if (log_limit_pass(&httpd->notices[kind], NOTICE_INTERVAL_MS, 0, &suppressed) && httpd->options.hooks.notice)
         httpd->options.hooks.notice(httpd->options.app, kinds[kind].name, text, suppressed);
 }

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "hx.h"
+#include "clock.h"
 #include "hx_decode.h"
 #include "json.h"
+#include "metric.h"
 #include "net_addr.h"
 #include "secret.h"
 #include "str.h"
@@ -113,6 +115,21 @@ static int hx_limited(const char *peer, unsigned retry_after_s, struct err *err)
     return err_move(err, why.code, &why);
 }
 
+/* What a path is for, without query and ids. */
+static const char *hx_operation(const char *path) {
+    static const struct {
+        const char *path, *word;
+    } operations[] = {{"/aaa/v1/auth", "login"},
+                      {"/aaa/v1/token", "refresh"},
+                      {"/aaa/v1/revoke", "revoke"},
+                      {HX_REGISTRATION_PATH, "registration"},
+                      {HX_CLUSTERS_PATH, "read"}};
+    for (size_t i = 0; i < ARRAY_COUNT(operations); i++)
+        if (str_starts(path, operations[i].path))
+            return operations[i].word;
+    return "other";
+}
+
 /* One exchange. Redirects and limits are the same whatever was asked; any other status is for the caller. */
 static int hx_ask(struct hx_client *client, const struct hx_question *q, struct strbuf *reply, long *status, struct err *err) {
     _cleanup_free_ char *url = str_format("%s%s", client->base, q->path);
@@ -131,8 +148,11 @@ static int hx_ask(struct hx_client *client, const struct hx_question *q, struct 
                                            .on_header_arg = &retry_after_s};
     if (!url)
         return err_set(err, ERR_NOMEM, "out of memory");
+    const int64_t began_ms = clock_mono_ms();
     int rc = http_client_run(client->http, &exchange, reply, status, &why);
+    metric_observe(metric_get(METRIC_HX_CALL, hx_operation(q->path)), clock_mono_ms() - began_ms);
     if (rc) {
+        metric_add(metric_get(METRIC_HX_CALL_FAILURES, err_slug(rc)), 1);
         (void)err_remedy(&why, "%s", hx_transport_remedy(rc));
         return err_move(err, rc, &why);
     }

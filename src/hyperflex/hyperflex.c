@@ -13,6 +13,7 @@
 #include "limits.h"
 #include "replica_store.h"
 #include "secret.h"
+#include "metric.h"
 #include "str.h"
 #include "worker_pool.h"
 
@@ -420,4 +421,16 @@ void hyperflex_check_health(struct hyperflex *h, const struct inventory_platform
         hyperflex_check_one(&h->statuses.items[i], platform, out);
     for (size_t i = 0; i < h->publications.count; i++)
         hyperflex_check_publication(h, &h->publications.items[i], platform, out);
+}
+
+/* -- metrics ----------------------------------------------------------------------------------------------------------------- */
+
+void hyperflex_write_metrics(struct hyperflex *h, const struct inventory_platform *platform, struct metric_page *page) {
+    worker_pool_write_metrics(h->workers, page, "hyperflex", NULL, NULL);
+    LOCKED(&h->lock);
+    for (size_t i = 0; platform && i < h->statuses.count; i++) {
+        const struct hx_status *s = &h->statuses.items[i];
+        const struct hx_cluster *hx = inventory_find_hx(platform, s->hx_id);
+        metric_sample(page, METRIC_HX_UP, s->state == HX_CONNECTION_OK, hx ? hx->name : NULL, s->hx_id);
+    }
 }

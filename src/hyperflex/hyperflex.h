@@ -126,3 +126,7 @@ bool hyperflex_find_status(struct hyperflex *h, const char *hx_id, struct hx_sta
 
 /* Adds how each connection stands. Does not block. */
 void hyperflex_check_health(struct hyperflex *h, const struct inventory_platform *platform, struct findings *out);
+
+struct metric_page;
+/* Puts on the page which HX clusters answer, by their names in `platform` (NULL: none yet), and the worker pool. Does not block. */
+void hyperflex_write_metrics(struct hyperflex *h, const struct inventory_platform *platform, struct metric_page *page);

@@ -238,6 +238,15 @@ static int inventory_copy_positions(const struct change_positions *from, struct 
     return 0;
 }
 
+static void inventory_count_changes(const struct change_list *changes) {
+    const int64_t now_ms = clock_wall_ms();
+    if (changes->is_gap)
+        metric_add(metric_get(METRIC_CHANGES_GAPS), 1);
+    metric_add(metric_get(METRIC_CHANGES_READ), (int64_t)changes->count);
+    for (size_t i = 0; i < changes->count; i++)
+        metric_observe(metric_get(METRIC_CHANGES_DELAY), now_ms > changes->items[i].at_ms ? now_ms - changes->items[i].at_ms : 0);
+}
+
 /* Reads and applies one batch; a batch that failed is read again by the next poll. */
 static int poll_once(struct inventory *d, bool *is_more, struct err *err) {
     struct change_positions before = {0};
@@ -251,6 +260,8 @@ static int poll_once(struct inventory *d, bool *is_more, struct err *err) {
         rc = err_set(err, ERR_UNAVAILABLE, "a change could not be applied; it is tried again");
     if (rc && before.items)
         SWAP(d->positions, before);
+    if (!rc)
+        inventory_count_changes(&changes);
     *is_more = !rc && changes.is_more && !changes.is_gap;
     change_positions_done(&before);
     change_list_done(&changes);
@@ -561,9 +572,7 @@ static void inventory_tell_differences(const struct inventory *d, const struct s
             .kind = s->items[i].kind, .object_id = s->items[i].object_id, .member = s->members[i]};
         d->options.on_difference(d->options.on_change_arg, &difference);
     }
-    metric_add(metric_get(METRIC_COUNTER, "kaas_inventory_differences_total",
-                          "Objects that were not in memory as they are stored; corrected", NULL, NULL),
-               (int64_t)s->count);
+    metric_add(metric_get(METRIC_INVENTORY_DIFFERENCES), (int64_t)s->count);
 }
 
 /* Needs `writer`. *found rises by the differences that were told and corrected. */
@@ -605,9 +614,61 @@ int inventory_check(struct inventory *d, unsigned long *differences, struct err 
     }
     if (rc)
         return rc;
-    metric_add(metric_get(METRIC_COUNTER, "kaas_inventory_checks_total", "Comparisons of all that is in memory with the database",
-                          NULL, NULL),
-               1);
+    metric_add(metric_get(METRIC_INVENTORY_CHECKS), 1);
+    metric_set(metric_get(METRIC_INVENTORY_CHECKED), clock_wall_ms() / 1000);
     *differences = found;
     return 0;
+}
+
+/* -- metrics -------------------------------------------------------------------------------------------------------------- */
+
+/* A name that stands for two HX clusters is told once. */
+static bool inventory_is_first_of_name(const struct inventory_platform *platform, const struct object_set *placement, size_t i,
+                                       const char *name) {
+    for (size_t before = 0; before < i; before++) {
+        const struct hx_cluster *hx = inventory_find_hx_on(platform, &placement->items[before]);
+        if (hx && str_eq(hx->name, name))
+            return false;
+    }
+    return true;
+}
+
+static void inventory_write_cluster(const struct inventory_platform *platform, const struct cluster *c,
+                                    struct metric_page *page) {
+    const char *state = cluster_state_name(c->state);
+    bool is_told = false;
+    for (size_t i = 0; i < c->placement.count; i++) {
+        const struct hx_cluster *hx = inventory_find_hx_on(platform, &c->placement.items[i]);
+        if (!hx || !inventory_is_first_of_name(platform, &c->placement, i, hx->name))
+            continue;
+        metric_sample(page, METRIC_CLUSTER_STATE, 1, c->name, hx->name, state);
+        is_told = true;
+    }
+    if (!is_told)
+        metric_sample(page, METRIC_CLUSTER_STATE, 1, c->name, NULL, state);
+}
+
+void inventory_write_metrics(struct inventory *d, struct metric_page *page) {
+    struct inventory_snapshot *snapshot = inventory_get(d);
+    size_t by_state[CLUSTER_STATE_COUNT] = {0};
+    metric_sample(page, METRIC_INVENTORY_AS_OF, (double)inventory_as_of_ms(d) / 1000);
+    if (!snapshot)
+        return;
+    const struct inventory_platform *platform = snapshot->platform;
+    const struct {
+        const char *kind;
+        size_t count;
+    } objects[] = {{"cluster", snapshot->clusters_count},        {"node", snapshot->nodes_count},
+                   {"vcenter", platform->vcenters_count},        {"vsphere_cluster", platform->vsphere_count},
+                   {"hx_cluster", platform->hx_count},           {"grant", platform->grants_count},
+                   {"service_account", platform->services_count}};
+    for (size_t i = 0; i < ARRAY_COUNT(objects); i++)
+        metric_sample(page, METRIC_INVENTORY_OBJECTS, (double)objects[i].count, objects[i].kind);
+    for (size_t i = 0; i < snapshot->clusters_count; i++) {
+        by_state[snapshot->clusters[i]->record->state]++;
+        inventory_write_cluster(platform, snapshot->clusters[i]->record, page);
+    }
+    for (int state = 0; state < CLUSTER_STATE_COUNT; state++)
+        metric_sample(page, METRIC_CLUSTERS, (double)by_state[state], cluster_state_name((enum cluster_state)state));
+    inventory_snapshot_unref(snapshot);
 }

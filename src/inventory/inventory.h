@@ -76,6 +76,10 @@ bool inventory_is_stale(struct inventory *inventory);
 /* Adds how the list stands: not loaded yet since `started_at_ms` (wall clock), or not kept up to date, and why. Does not block. */
 void inventory_check_health(struct inventory *inventory, int64_t started_at_ms, struct findings *out);
 
+struct metric_page;
+/* Puts on the page what there is and as of when, and the state of each cluster. Does not block. */
+void inventory_write_metrics(struct inventory *inventory, struct metric_page *page);
+
 /* Tells that a vCenter is being watched from now on, so that what it shows of nodes is up to date, or no more: then its word goes on
  * counting for KAAS_OBSERVED_EVIDENCE_MS. To be called when a watch holds a complete picture that has been saved, and when it has lost
  * its connection. The next poll acts on it. Cheap: callable from any thread. Without memory nothing changes. */

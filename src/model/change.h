@@ -29,4 +29,5 @@ struct change {
     uint64_t seq;
     enum change_kind kind;
     char object_id[129];
+    int64_t at_ms; /* wall clock of the replica that wrote it; 0: not read from the feed */
 };

@@ -26,10 +26,8 @@
 
 /* Counts what got no usable answer (a fault is an answer). Returns `outcome`. */
 static int count_failure(int outcome) {
-    static const char name[] = "kaas_vim_failures_total",
-                      help[] = "Calls to vCenter servers that got no usable answer, by reason.";
     if (outcome)
-        metric_add(metric_get(METRIC_COUNTER, name, help, "reason", err_slug(outcome)), 1);
+        metric_add(metric_get(METRIC_VCENTER_CALL_FAILURES, err_slug(outcome)), 1);
     return outcome;
 }
 
@@ -71,6 +69,7 @@ void vim_context_cancel(struct vim_context *ctx) {
 
 static int vim_context_run_exchange(struct vim_context *ctx, struct http_exchange *x, long *status) {
     const struct vim_route *route = ctx->route;
+    const int64_t began_ms = clock_mono_ms();
     int ret;
     x->timeout_ms = ctx->timeout_ms > 0 ? ctx->timeout_ms : route->timeout_ms;
     x->on_header = take_header;
@@ -83,9 +82,7 @@ static int vim_context_run_exchange(struct vim_context *ctx, struct http_exchang
     if (!ret)
         ret = strbuf_check(&ctx->reply, "the answer of vCenter", &ctx->err);
     ctx->decode_until_ms = clock_mono_ms() + (x->timeout_ms < KAAS_VIM_DECODE_MS ? x->timeout_ms : KAAS_VIM_DECODE_MS);
-    metric_add(
-        metric_get(METRIC_COUNTER, "kaas_vim_calls_total", "Calls to vCenter servers by operation.", "operation", ctx->operation),
-        1);
+    metric_observe(metric_get(METRIC_VCENTER_CALL, ctx->operation), clock_mono_ms() - began_ms);
     return ret;
 }
 

@@ -84,3 +84,8 @@ def test_the_reference_of_options_is_that_of_the_program() -> None:
     said = subprocess.run([program("kaasd"), "--print-reference"], capture_output=True, text=True, check=True).stdout
     written = (TOP / "docs/admin/configuration.md").read_text()
     assert written == said, "make it again: build/src/daemon/kaasd --print-reference > docs/admin/configuration.md"
+
+
+def test_pages_of_tables_are_made_of_them() -> None:
+    said = subprocess.run([TOP / "scripts/tables", "--check"], capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stdout + said.stderr

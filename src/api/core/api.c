@@ -204,17 +204,33 @@ static void api_headers(const struct http_request *req, struct http_response *re
         http_response_set_header(resp, "Cache-Control", "no-store");
 }
 
-static void count_request(int status) {
-    static const char *const classes[] = {"other", "1xx", "2xx", "3xx", "4xx", "5xx"};
-    size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
-    static _Atomic(struct metric *) kept[sizeof(classes) / sizeof(classes[0])];
-    struct metric *metric = atomic_load_explicit(&kept[class], memory_order_acquire);
+/* The metric in `kept`, looked up at first: no lock in each request. */
+static struct metric *api_metric(_Atomic(struct metric *) *kept, enum metric_id id, const char *const labels[METRIC_LABELS_MAX]) {
+    struct metric *metric = atomic_load_explicit(kept, memory_order_acquire);
     if (!metric) {
-        metric = metric_get(METRIC_COUNTER, "kaas_http_requests_total", "Requests answered, by class of status", "class",
-                            classes[class]);
-        atomic_store_explicit(&kept[class], metric, memory_order_release);
+        metric = metric_find(id, labels);
+        atomic_store_explicit(kept, metric, memory_order_release);
     }
-    metric_add(metric, 1);
+    return metric;
+}
+
+/* A request that waits for a change takes as long as the client wants: it says nothing about us. */
+static void count_request(const struct http_request *req, const struct httpd_outcome *outcome) {
+    static const char *const classes[] = {"other", "1xx", "2xx", "3xx", "4xx", "5xx"};
+    static const char *const methods[] = {
+#define ROUTE(m, p, h, l, perm, f, o, b, q, c) #m,
+#include "routes.def"
+#undef ROUTE
+    };
+    static _Atomic(struct metric *) totals[ARRAY_COUNT(classes)], durations[ARRAY_COUNT(routes)][ARRAY_COUNT(classes)];
+    const struct route *route = http_request_route(req);
+    const size_t class = outcome->status >= 100 && outcome->status < 600 ? (size_t)outcome->status / 100 : 0;
+    metric_add(api_metric(&totals[class], METRIC_HTTP_REQUESTS, METRIC_LABELS(classes[class])), 1);
+    const char *cursor = http_request_query(req, "watch");
+    if (!route || (cursor && *cursor))
+        return;
+    const char *const labels[METRIC_LABELS_MAX] = {route->pattern, methods[route - routes], classes[class]};
+    metric_observe(api_metric(&durations[route - routes][class], METRIC_HTTP_DURATION, labels), outcome->duration_ms);
 }
 
 /* Which permission the role lacks; with the permission it is the object that was refused. */
@@ -263,7 +279,7 @@ static void api_after(struct http_request *req, const struct httpd_outcome *outc
     if (call && call->endpoint && call->endpoint->handler == h_clusters_list &&
         outcome->status == 204) /* waited in vain, as every open page does every five seconds */
         level = LOG_LEVEL_DEBUG;
-    count_request(outcome->status);
+    count_request(req, outcome);
     if (level > log_get_level()) /* before anything is formatted for it */
         return;
     log_set_request_id(http_request_id(req));

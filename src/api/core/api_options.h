@@ -8,7 +8,6 @@
 
 #include "err.h"
 #include "worker_pool.h"
-#include "strbuf.h"
 
 struct access;
 struct clusters;
@@ -18,6 +17,7 @@ struct hyperflex;
 struct identity;
 struct kerberos;
 struct manifest_log;
+struct metric_page;
 struct peers;
 struct platform;
 struct sealing;
@@ -57,8 +57,8 @@ struct api_options {
     int (*check_database)(void *arg, struct err *err);
     /* Adds the health of the daemon itself (database, schema, ...). Does not block. */
     void (*check_health)(void *arg, struct findings *out);
-    /* Appends the metrics that are not counted but looked at (Prometheus text format). Does not block. */
-    void (*write_metrics)(void *arg, struct strbuf *out);
+    /* Puts the metrics that are not counted but looked at on the page. Does not block. */
+    void (*write_metrics)(void *arg, struct metric_page *page);
     /* The name under which a directory knows a person or group, in `out` of API_NAME_BYTES. False if none is known, or not yet. Does not block; NULL:
      * no names are known. */
     bool (*get_name)(void *arg, const char *id, char *out);

@@ -36,8 +36,7 @@ struct cluster_watch {
 };
 
 static void set_metric(const struct cluster_watch *room) {
-    metric_set(metric_get(METRIC_GAUGE, "kaas_list_watches", "Requests that wait for a list to change", NULL, NULL),
-               (int64_t)room->in_count);
+    metric_set(metric_get(METRIC_LIST_WATCHES), (int64_t)room->in_count);
 }
 
 /* -- rings -------------------------------------------------------------------------------------------------------------------- */

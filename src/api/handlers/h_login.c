@@ -434,8 +434,7 @@ static bool is_news_of_ntlm(const char *address) {
 }
 
 static void negotiate_count(const char *result) {
-    metric_add(
-        metric_get(METRIC_COUNTER, "kaas_kerberos_tokens_total", "Kerberos tokens, by what came of them", "result", result), 1);
+    metric_add(metric_get(METRIC_KERBEROS_TOKENS, result), 1);
 }
 
 static void negotiate_tell(const struct api_call *call, const struct kerberos_peer *peer) {

@@ -1,12 +1,14 @@
 /* Handlers of health, version, probes, metrics, keys, contract, page and plug-in. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "api_call.h"
 #include "hx_query.h"
 #include "inventory.h"
 #include "manifest_log.h"
+#include "limits.h"
 #include "metric.h"
 #include "pages.h"
 #include "platform_links.h"
@@ -43,6 +45,13 @@ static void check_links(const struct api_call *call, struct findings *out) {
     free(links);
 }
 
+static void check_all(const struct api_call *call, struct findings *out) {
+    const struct api_options *options = &call->api->options;
+    options->check_health(options->arg, out);
+    check_links(call, out);
+    panel_check_health(call, out);
+}
+
 /* Details are for administrators, and names of vCenters. */
 static json_t *check_json(const struct finding *f, bool has_details) {
     json_t *object = json_object();
@@ -62,9 +71,7 @@ int h_health(struct api_call *call, struct http_response *resp, struct err *err)
     enum finding_status worst = FINDING_OK;
     struct findings checks = {0};
     json_t *object, *list;
-    options->check_health(options->arg, &checks);
-    check_links(call, &checks);
-    panel_check_health(call, &checks);
+    check_all(call, &checks);
     if (findings_check(&checks, err)) {
         findings_done(&checks);
         return ERR_NOMEM;
@@ -115,12 +122,36 @@ int h_readyz(struct api_call *call, struct http_response *resp, struct err *err)
     return rc ? rc : answer_ok(resp);
 }
 
+/* One sample for each check and subject: the worst of several findings about the same. */
+static void write_health(const struct api_call *call, struct metric_page *page) {
+    struct findings checks = {0};
+    check_all(call, &checks);
+    for (size_t i = 0; i < checks.count; i++) {
+        const struct finding *f = &checks.items[i];
+        bool is_worst = true;
+        for (size_t j = 0; j < checks.count && is_worst; j++) {
+            const struct finding *other = &checks.items[j];
+            if (j != i && str_eq(other->step, f->step) && str_eq(other->subject, f->subject))
+                is_worst = f->status > other->status || (f->status == other->status && i < j);
+        }
+        if (is_worst)
+            metric_sample(page, METRIC_HEALTH, 1, f->step, f->subject[0] ? f->subject : NULL, finding_status_name(f->status));
+    }
+    findings_done(&checks);
+}
+
 int h_metrics(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_free_ struct metric_page *page = malloc(sizeof(*page)); /* some kilobytes: not on the stack of a server thread */
+    if (!page)
+        return err_set(err, ERR_NOMEM, "out of memory");
     _cleanup_strbuf_ struct strbuf text;
     int rc;
-    strbuf_init(&text, 1U << 20);
-    metric_write(&text);
-    call->api->options.write_metrics(call->api->options.arg, &text);
+    metric_page_init(page, KAAS_METRICS_BYTES_MAX);
+    strbuf_init(&text, KAAS_METRICS_BYTES_MAX);
+    write_health(call, page);
+    call->api->options.write_metrics(call->api->options.arg, page);
+    metric_write(page, &text);
+    metric_page_done(page);
     rc = strbuf_check(&text, "metrics", err);
     if (!rc)
         http_response_set_text(resp, "text/plain; version=0.0.4; charset=utf-8", &text);

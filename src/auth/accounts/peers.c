@@ -17,6 +17,7 @@
 #include "kerberos.h"
 #include "worker_pool.h"
 #include "limits.h"
+#include "metric.h"
 #include "replica_store.h"
 #include "peer_store.h"
 #include "str.h"
@@ -673,4 +674,8 @@ void peers_check_health(struct peers *peers, const struct inventory_platform *pl
     LOCKED(&peers->lock);
     for (size_t i = 0; i < peers->list.count; i++)
         check_peer(&peers->list.items[i], platform, out);
+}
+
+void peers_write_metrics(struct peers *peers, struct metric_page *page) {
+    worker_pool_write_metrics(peers->workers, page, "peers", NULL, NULL);
 }

@@ -74,3 +74,7 @@ int peers_tick(struct peers *peers, struct err *err);
 
 /* Adds how each controller of an HX cluster stands that kaasd signs in to. Does not block. */
 void peers_check_health(struct peers *peers, const struct inventory_platform *platform, struct findings *out);
+
+struct metric_page;
+/* Puts the worker pool on the page. Does not block. */
+void peers_write_metrics(struct peers *peers, struct metric_page *page);

@@ -9,6 +9,7 @@
 #include "audit_store.h"
 #include "clock.h"
 #include "code_store.h"
+#include "metric.h"
 #include "singleflight.h"
 #include "secret.h"
 #include "session_store.h"
@@ -109,4 +110,8 @@ int signon_purge(struct signon *s, struct err *err) {
 void signon_stop(struct signon *s) {
     if (s)
         rights_cache_stop(s->cache);
+}
+
+void signon_write_metrics(struct signon *s, struct metric_page *page) {
+    metric_sample(page, METRIC_SESSIONS, (double)session_table_count(s->table));
 }

@@ -33,5 +33,9 @@ void signon_stop(struct signon *signon);
  * and whenever changes may have been missed. */
 int signon_load(struct signon *signon, struct err *err);
 
+struct metric_page;
+/* Puts on the page how many sessions are in memory. Does not block. */
+void signon_write_metrics(struct signon *signon, struct metric_page *page);
+
 /* Removes ended sessions from memory and database, and codes that nobody brought. Blocks. */
 int signon_purge(struct signon *signon, struct err *err);

@@ -245,7 +245,7 @@ void signon_check_free(struct signon_check *c) {
 }
 
 static void count_waiting(int64_t n) {
-    metric_add(metric_get(METRIC_GAUGE, "kaas_signons_waiting", "Sign-ons that wait for a vCenter's word", NULL, NULL), n);
+    metric_add(metric_get(METRIC_SIGNONS_WAITING), n);
 }
 
 /* One answer is one guess, or one success, for the throttle, however many share it. */

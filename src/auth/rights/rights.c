@@ -90,9 +90,7 @@ static void signon_rights_push_note(struct signon *s, struct grace_note *note) {
 static void note_grace(struct signon *s, struct live_session *live, const char *vcenter_id, const struct signon_use *use,
                        int64_t outage_ms) {
     struct grace_note *note;
-    metric_add(metric_get(METRIC_COUNTER, "kaas_rights_grace_total",
-                          "Uses of rights older than they may be, for reads while the vCenter is away", NULL, NULL),
-               1);
+    metric_add(metric_get(METRIC_RIGHTS_GRACE), 1);
     if (!live_session_note_grace(live, vcenter_id, outage_ms))
         return;
     note = calloc(1, sizeof(*note));

@@ -128,18 +128,11 @@ struct rights_cache *rights_cache_new(struct signon *signon, const struct rights
     cache->signon = signon;
     cache->pace = *pace;
     (void)pthread_mutex_init(&cache->lock, NULL);
-    cache->asked_behind =
-        metric_get(METRIC_COUNTER, "kaas_rights_questions_total",
-                   "Questions to vCenters about the rights of people, by who needed the answer", "for", "background");
-    cache->asked_before =
-        metric_get(METRIC_COUNTER, "kaas_rights_questions_total",
-                   "Questions to vCenters about the rights of people, by who needed the answer", "for", "request");
-    cache->shared = metric_get(METRIC_COUNTER, "kaas_rights_shared_total",
-                               "Requests that waited for a question about rights that was on its way already", NULL, NULL);
-    cache->dropped = metric_get(METRIC_COUNTER, "kaas_rights_dropped_total",
-                                "Events after which known rights were not used any more", NULL, NULL);
-    cache->refused = metric_get(METRIC_COUNTER, "kaas_rights_refused_total",
-                                "Requests turned away because too many questions about rights were waiting", NULL, NULL);
+    cache->asked_behind = metric_get(METRIC_RIGHTS_QUESTIONS, "background");
+    cache->asked_before = metric_get(METRIC_RIGHTS_QUESTIONS, "request");
+    cache->shared = metric_get(METRIC_RIGHTS_SHARED);
+    cache->dropped = metric_get(METRIC_RIGHTS_DROPPED);
+    cache->refused = metric_get(METRIC_RIGHTS_REFUSED);
     return cache;
 }
 

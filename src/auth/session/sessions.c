@@ -53,9 +53,7 @@ static void sessions_make_room(struct signon *s) {
             return;
         if (!session_table_evict(s->table, !has_too_many))
             return;
-        metric_add(metric_get(METRIC_COUNTER, "kaas_sessions_evicted_total",
-                              "Sessions that left memory to make room; they are read when they are used", NULL, NULL),
-                   1);
+        metric_add(metric_get(METRIC_SESSIONS_EVICTED), 1);
     }
 }
 
@@ -283,6 +281,10 @@ int signon_check_pace(struct signon *s, const struct principal *who, struct audi
     return ERR_TOO_MANY;
 }
 
+static void count_signon(const struct audit_record *line, const char *result) {
+    metric_add(metric_get(METRIC_SIGNONS, line->event.source, result), 1);
+}
+
 /* First the database, then memory, then the token: nobody holds a token of a session that does not exist. A session that gets no token
  * is ended again. */
 int signon_open_session(struct signon *s, const struct signon_new_session *wanted, struct signon_issued *out, struct err *err) {
@@ -303,6 +305,8 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
     rc = enter_session(s, row, told, wanted, out, err);
     if (!rc && wanted->look_again)
         rc = wanted->look_again(s, wanted->look_again_arg, err);
+    if (!rc)
+        count_signon(wanted->line, "ok");
     if (rc) {
         signon_issued_done(out);
         session_table_remove(s->table, sid);
@@ -327,6 +331,8 @@ static bool has_line(struct signon *s, const char *address) {
  * transaction for each. */
 void signon_audit(struct signon *s, const struct audit_record *line, int rc) {
     const struct audit_record now = audit_record_now(line, rc);
+    if (rc && str_eq(now.event.action, "login"))
+        count_signon(&now, err_slug(rc));
     if (rc == ERR_TOO_MANY || (rc && !has_line(s, now.event.address)))
         audit_store_note(s->options.store, &now.event);
     else

@@ -13,6 +13,7 @@
 #include "hashmap.h"
 #include "ldap_text.h"
 #include "secret.h"
+#include "metric.h"
 #include "str.h"
 
 #define WORKER_POOL_THREADS 4U
@@ -562,4 +563,10 @@ int directories_list(struct identity *identity, struct directory_report_list *ou
     }
     *out = list;
     return 0;
+}
+
+void directories_write_metrics(struct identity *identity, struct metric_page *page) {
+    LOCKED(&identity->lock);
+    for (size_t i = 0; i < identity->pools_count; i++)
+        worker_pool_write_metrics(identity->pools[i].workers, page, "ldap", NULL, identity->pools[i].name);
 }

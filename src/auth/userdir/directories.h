@@ -72,3 +72,7 @@ int directories_test(struct identity *identity, const struct directory_test_wish
 
 /* Adds how each LDAP directory that is not disabled stands. Does not block. */
 void directories_check_health(struct identity *identity, struct findings *out);
+
+struct metric_page;
+/* Puts the worker pool of each directory on the page. Does not block. */
+void directories_write_metrics(struct identity *identity, struct metric_page *page);

@@ -40,7 +40,7 @@ void audit_store_append_outcome(struct store *store, const struct audit_record *
 }
 
 struct metric *audit_store_lost(void) {
-    return metric_get(METRIC_COUNTER, "kaas_audit_lost_total", "Audit lines that could not be written", NULL, NULL);
+    return metric_get(METRIC_AUDIT_LOST);
 }
 
 int audit_store_append_batch(struct store *store, const struct audit_record *records, size_t count, struct err *err) {

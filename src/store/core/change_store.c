@@ -42,7 +42,8 @@ struct poll {
 
 static int change_store_add_change(const struct db_row *row, void *arg, struct err *err) {
     struct poll *poll = arg;
-    struct change change = {.replica_id = poll->reading->replica_id, .seq = (uint64_t)db_row_number(row, 0)};
+    struct change change = {
+        .replica_id = poll->reading->replica_id, .seq = (uint64_t)db_row_number(row, 0), .at_ms = db_row_number(row, 3)};
     if (change.seq != poll->reading->seq + 1)
         poll->list.is_gap = true;
     poll->reading->seq = change.seq;
@@ -65,9 +66,10 @@ static int read_replica(struct db_conn *conn, struct poll *poll, struct change_p
         return 0;
     }
     poll->reading = position;
-    int rc = db_query(conn, "SELECT seq, kind, object_id FROM change_log WHERE replica_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-                      DB_ARGS(db_number(position->replica_id), db_number((int64_t)before), db_number((int64_t)room)), "itt",
-                      change_store_add_change, poll, err);
+    int rc = db_query(
+        conn, "SELECT seq, kind, object_id, created_at_ms FROM change_log WHERE replica_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        DB_ARGS(db_number(position->replica_id), db_number((int64_t)before), db_number((int64_t)room)), "itti",
+        change_store_add_change, poll, err);
     if (rc)
         return rc;
     if (position->seq == before) { /* raised, but no rows left: pruned */

@@ -16,6 +16,7 @@
 #include "backoff.h"
 #include "cleanup.h"
 #include "clock.h"
+#include "metric.h"
 #include "secret.h"
 #include "str.h"
 #include "uuid.h"
@@ -33,6 +34,8 @@ void db_conn_begin(struct db_conn *conn) {
 void db_conn_heard(struct db_conn *conn, bool has_more) {
     int64_t now_ms = clock_mono_ms();
     conn->has_answered = true;
+    if (!has_more)
+        metric_observe(metric_get(METRIC_DATABASE_STATEMENT), now_ms - conn->began_at_ms);
     atomic_store_explicit(&conn->asked_ms, has_more ? now_ms : 0, memory_order_relaxed);
     if (conn->pulse)
         atomic_store_explicit(&conn->pulse->heard_ms, now_ms, memory_order_relaxed);
@@ -49,6 +52,7 @@ int db_conn_fail(struct db_conn *conn, unsigned number, const char *message, str
     const char *remedy = db_errno_remedy(number);
     conn->last_errno = number;
     db_errno_key(message, conn->last_key);
+    metric_add(metric_get(METRIC_DATABASE_ERRORS, err_slug(db_errno_code(number))), 1);
     if (db_errno_is_lost(number)) {
         conn->is_broken = true;
         conn->is_timed_out = clock_mono_ms() - conn->began_at_ms >= conn->call_timeout_ms - TIMEOUT_SLACK_MS;
@@ -382,6 +386,7 @@ struct store {
     unsigned idle_count, open_count; /* open: idle, lent and being opened */
     struct db_conn *lent[CONNECTIONS_MAX];
     unsigned lent_count, opening_count;
+    unsigned waiting_count;   /* threads that wait for a connection */
     int64_t opening_since_ms; /* monotonic: since then attempts to connect are under way */
     struct db_pulse pulse;    /* needs no lock */
     bool has_sounder;         /* while the server is silent one thread tries, the others fail at once */
@@ -564,6 +569,21 @@ enum store_state store_get_state(struct store *store, int64_t *since_ms, struct 
     return state;
 }
 
+void store_write_metrics(struct store *store, struct metric_page *page) {
+    int64_t since_ms;
+    const bool is_up = store_get_state(store, &since_ms, NULL) == STORE_ANSWERS;
+    pthread_mutex_lock(&store->lock);
+    const unsigned used = store->lent_count, idle = store->idle_count, opening = store->opening_count,
+                   waiting = store->waiting_count;
+    pthread_mutex_unlock(&store->lock);
+    metric_sample(page, METRIC_DATABASE_UP, is_up);
+    metric_sample(page, METRIC_DATABASE_CONNECTIONS, used, "used");
+    metric_sample(page, METRIC_DATABASE_CONNECTIONS, idle, "idle");
+    metric_sample(page, METRIC_DATABASE_CONNECTIONS, opening, "opening");
+    metric_sample(page, METRIC_DATABASE_CONNECTIONS_MAX, store->options.connections_max);
+    metric_sample(page, METRIC_DATABASE_WAITING, waiting);
+}
+
 /* The real clock, also when tests fake the others: it bounds a wait on a condition. */
 static struct timespec pool_deadline_after(long ms) {
     struct timespec at;
@@ -700,7 +720,9 @@ static enum turn pool_wait_for_turn(struct store *store, int *rc, struct err *er
             return TURN_REFUSED;
         }
         struct timespec look_at = pool_deadline_after(left_ms < LOOK_MS ? left_ms : LOOK_MS);
+        store->waiting_count++;
         (void)pthread_cond_timedwait(&store->changed, &store->lock, &look_at);
+        store->waiting_count--;
     }
 }
 

@@ -61,6 +61,10 @@ enum store_state {
  * only. */
 enum store_state store_get_state(struct store *store, int64_t *since_ms, struct err *why);
 
+struct metric_page;
+/* Puts on the page whether the database answers, and how the connections to it are used. Asks memory only. */
+void store_write_metrics(struct store *store, struct metric_page *page);
+
 /* For worker_pool_options.thread_begin and thread_end of every thread that calls into the store. */
 void store_thread_begin(void);
 void store_thread_end(void);

@@ -335,9 +335,7 @@ static void read_last_repair(struct work *w) {
 
 static void count_outcome(const struct work *w, int rc) {
     const char *outcome = rc ? "failed" : w->is_repaired ? "repaired" : record_state_name(w->note->state);
-    metric_add(metric_get(METRIC_COUNTER, "kaas_vcenter_reconciliations_total",
-                          "Comparisons of our extension record at vCenter servers, by outcome", "outcome", outcome),
-               1);
+    metric_add(metric_get(METRIC_RECONCILIATIONS, outcome), 1);
 }
 
 static int compare_and_repair(struct work *w, struct err *err) {

@@ -66,11 +66,9 @@ const struct link_work_kind *link_queue_take(struct link_queue *q, int64_t now_m
 }
 
 static void link_work_count_run(const struct link_work_kind *kind, bool has_failed) {
-    metric_add(metric_get(METRIC_COUNTER, "kaas_link_work_total", "Work done at vCenters", "work", kind->name), 1);
+    metric_add(metric_get(METRIC_LINK_WORK, kind->name), 1);
     if (has_failed)
-        metric_add(metric_get(METRIC_COUNTER, "kaas_link_work_failures_total", "Work at vCenters that failed and is tried again",
-                              "work", kind->name),
-                   1);
+        metric_add(metric_get(METRIC_LINK_WORK_FAILURES, kind->name), 1);
 }
 
 /* Needs the lock. */

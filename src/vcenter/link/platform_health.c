@@ -145,49 +145,23 @@ void platform_check_health(struct platform *platform, int64_t started_at_ms, str
 
 /* -- metrics ---------------------------------------------------------------------------------------------------------------- */
 
-static void write_head(struct strbuf *out, const char *name, const char *help) {
-    strbuf_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+static void write_expiry(void *page, const struct expiry *e) {
+    metric_sample(page, METRIC_CERTIFICATE_END, (double)e->not_after_ms / 1000, e->what, e->vcenter);
 }
 
-static void write_expiry(void *arg, const struct expiry *e) {
-    struct strbuf *out = arg;
-    strbuf_adds(out, "kaas_certificate_not_after_seconds{");
-    metric_write_label(out, "what", e->what);
-    if (e->vcenter) {
-        strbuf_addc(out, ',');
-        metric_write_label(out, "vcenter", e->vcenter);
-    }
-    strbuf_addf(out, "} %lld\n", (long long)(e->not_after_ms / 1000));
-}
-
-struct gauge {
-    struct strbuf *out;
-    const char *name;
-    bool is_up; /* else it counts objects */
-};
-
-static void write_gauge(struct link *link, void *arg) {
-    const struct gauge *gauge = arg;
+/* Of the vCenters that there are now, under the names that they have now: what is counted would keep those of before. */
+static void write_link(struct link *link, void *page) {
     struct watch_report report;
-    char label[LINK_NAME_BYTES];
-    link_get_name(link, label);
+    char name[LINK_NAME_BYTES];
+    link_get_name(link, name);
     watch_get_report(link_watch(link), &report);
-    strbuf_addf(gauge->out, "%s{", gauge->name);
-    metric_write_label(gauge->out, "vcenter", label);
-    strbuf_addf(gauge->out, "} %u\n", gauge->is_up ? (unsigned)report.is_watching : report.objects);
+    metric_sample(page, METRIC_VCENTER_UP, link_get_state(link) == LINK_CONNECTED, name);
+    metric_sample(page, METRIC_WATCH_UP, report.is_watching, name);
+    metric_sample(page, METRIC_WATCH_OBJECTS, report.objects, name);
+    worker_pool_write_metrics(link_pool(link), page, "vcenter", name, NULL);
 }
 
-/* Of the vCenters that there are now, under the names that they have now: a counter of the registry would keep those of before. */
-static void write_watches(struct platform *platform, struct strbuf *out) {
-    struct gauge up = {out, "kaas_watch_up", true}, objects = {out, "kaas_watch_objects", false};
-    write_head(out, up.name, "1 while the vCenter is watched");
-    platform_each(platform, write_gauge, &up);
-    write_head(out, objects.name, "Objects of the vCenter that are watched");
-    platform_each(platform, write_gauge, &objects);
-}
-
-void platform_write_metrics(struct platform *platform, struct strbuf *out) {
-    write_head(out, "kaas_certificate_not_after_seconds", "Unix time at which a certificate ends.");
-    each_expiry(platform, write_expiry, out);
-    write_watches(platform, out);
+void platform_write_metrics(struct platform *platform, struct metric_page *page) {
+    each_expiry(platform, write_expiry, page);
+    platform_each(platform, write_link, page);
 }

@@ -17,10 +17,6 @@
 
 static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
 
-static void watch_read_count(const char *name, const char *help) {
-    metric_add(metric_get(METRIC_COUNTER, name, help, NULL, NULL), 1);
-}
-
 /* Needs the lock. */
 static void set_watching(struct watch *w, bool is_watching) {
     w->report.is_watching = is_watching;
@@ -45,7 +41,7 @@ static int on_restarted(void *arg, struct err *err) {
     w->report.restarts++;
     set_watching(w, false);
     (void)pthread_mutex_unlock(&w->lock);
-    watch_read_count("kaas_watch_restarts_total", "Times that a watch began anew");
+    metric_add(metric_get(METRIC_WATCH_RESTARTS), 1);
     tell_permissions(w, NULL); /* what happened meanwhile was not told */
     return link_verify(w->link, err);
 }
@@ -66,7 +62,7 @@ static int on_extensions(void *arg, const struct vim_key_list *keys, const struc
 
 static int on_permissions(void *arg, const char *user, struct err *err) {
     (void)err;
-    watch_read_count("kaas_watch_permissions_total", "Changes of permissions, and sessions that were ended, told by vCenters");
+    metric_add(metric_get(METRIC_WATCH_PERMISSIONS), 1);
     tell_permissions(arg, user);
     return 0;
 }
@@ -97,7 +93,7 @@ static int on_settled(void *arg, struct err *err) {
     has_record_changed = take_changes(w);
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->lock);
-    watch_read_count("kaas_watch_updates_total", "News taken over from vCenters");
+    metric_add(metric_get(METRIC_WATCH_UPDATES), 1);
     if (has_record_changed)
         link_request(w->link, LINK_WORK_RECONCILE);
     return 0;
@@ -186,7 +182,7 @@ static void watch_once(struct watch *w) {
     rc = watch_on(w, &err);
     link_forget_verified(w->link);
     if (rc != ERR_CANCELED) {
-        watch_read_count("kaas_watch_failures_total", "Watches that ended with an error");
+        metric_add(metric_get(METRIC_WATCH_FAILURES), 1);
         (void)link_note(w->link, clock_mono_ms() - (rc == ERR_TIMEOUT ? KAAS_VIM_WATCH_MARGIN_MS : 0), rc, &err);
     }
     (void)pthread_mutex_lock(&w->lock);

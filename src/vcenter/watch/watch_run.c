@@ -138,9 +138,7 @@ void watch_note_difference(struct watch *w) {
     (void)pthread_mutex_lock(&w->lock);
     w->report.differences++;
     (void)pthread_mutex_unlock(&w->lock);
-    metric_add(metric_get(METRIC_COUNTER, "kaas_watch_differences_total",
-                          "Full reads that differed from what the watch knew, which is a defect", NULL, NULL),
-               1);
+    metric_add(metric_get(METRIC_WATCH_DIFFERENCES), 1);
     watch_restart(w);
 }
 

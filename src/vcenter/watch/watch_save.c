@@ -569,11 +569,9 @@ static void watch_save_now(struct watch *w) {
     rc = watch_save_parts(w, parts, &noted, &err);
     if (rc && parts & WATCH_SAVE_PART) /* which ones need not be remembered for this */
         parts = (parts & ~(unsigned)WATCH_SAVE_PART) | WATCH_SAVE_TARGETS | WATCH_SAVE_NODES;
-    metric_add(metric_get(METRIC_COUNTER, "kaas_watch_saves_total", "Savings of what watches told", NULL, NULL), 1);
+    metric_add(metric_get(METRIC_WATCH_SAVES), 1);
     if (rc)
-        metric_add(
-            metric_get(METRIC_COUNTER, "kaas_watch_save_failures_total", "Savings that failed and are tried again", NULL, NULL),
-            1);
+        metric_add(metric_get(METRIC_WATCH_SAVE_FAILURES), 1);
     (void)pthread_mutex_lock(&w->lock);
     watch_plan_note_saved(&w->plan, clock_mono_ms(), parts, rc, random_u32());
     if (rc)

@@ -430,7 +430,7 @@ int audit_store_append(struct store *store, const struct audit_record *record, s
 }
 
 struct metric *audit_store_lost(void) {
-    return metric_get(METRIC_COUNTER, "lost", "of the test", NULL, NULL);
+    return metric_get(METRIC_AUDIT_LOST);
 }
 
 void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc) {

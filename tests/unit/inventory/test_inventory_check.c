@@ -66,7 +66,7 @@ static void assert_told(unsigned i, enum change_kind kind, const char *id, const
 }
 
 static void nothing_to_find(void **state) {
-    const struct metric *checks = metric_get(METRIC_COUNTER, "kaas_inventory_checks_total", "", NULL, NULL);
+    const struct metric *checks = metric_get(METRIC_INVENTORY_CHECKS);
     const int64_t checks_before = metric_value(checks);
     struct inventory_snapshot *before = inventory_get(directory), *after;
     (void)state;
@@ -88,7 +88,7 @@ static void nothing_to_find(void **state) {
 }
 
 static void a_member_changed_behind_the_feed(void **state) {
-    const struct metric *count = metric_get(METRIC_COUNTER, "kaas_inventory_differences_total", "", NULL, NULL);
+    const struct metric *count = metric_get(METRIC_INVENTORY_DIFFERENCES);
     const int64_t before = metric_value(count);
     (void)state;
     world.clusters[0].description = str_dup("by hand");

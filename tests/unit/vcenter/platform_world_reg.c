@@ -155,7 +155,7 @@ void audit_store_append_outcome(struct store *store, const struct audit_record *
 }
 
 struct metric *audit_store_lost(void) {
-    return metric_get(METRIC_COUNTER, "lost", "of the test", NULL, NULL);
+    return metric_get(METRIC_AUDIT_LOST);
 }
 
 int operation_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {
