@@ -1,10 +1,11 @@
-# Service unit, system user, sample configuration.
+# Service unit, system user, sample configuration, alert rules and dashboard.
 systemdsystemunitdir = $(prefix)/lib/systemd/system
 sysusersdir = $(prefix)/lib/sysusers.d
 systemdsystemunit_DATA = etc/kaasd.service
 examplesdir = $(docdir)/examples
-examples_DATA = etc/kaasd.yaml.sample
-EXTRA_DIST += etc/kaasd.service.in etc/kaas.sysusers etc/kaasd.yaml.sample etc/appliance/first-boot \
+examples_DATA = etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml etc/grafana/kaas.json
+EXTRA_DIST += etc/kaasd.service.in etc/kaas.sysusers etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml \
+    etc/prometheus/kaas-alerts-test.yaml etc/grafana/kaas.json etc/appliance/first-boot \
     etc/appliance/harmony-kaas.ovf.in etc/appliance/kaas-first-boot.service
 
 etc/kaasd.service: $(srcdir)/etc/kaasd.service.in Makefile
