@@ -1,4 +1,4 @@
-/* Log lines: key=value on stderr, one write per line. Layer 0 (base).
+/* Log lines on stderr, as key=value or as JSON, one write per line. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "log.h"
 
@@ -20,6 +20,8 @@
 /* Writes of up to PIPE_BUF bytes (4,096 on Linux, pipe(7)) are never mixed with those of other threads or processes. */
 #define LINE_BYTES 4096
 #define CUT_MARK " cut=yes\n"
+#define CUT_MARK_JSON ",\"cut\":\"yes\"}\n"
+#define KEY_BYTES_MAX 64    /* ours, all of them */
 #define PLAIN_BYTES_MAX 256 /* longer values are quoted, so that a cut shows what fits */
 #define REQUEST_ID_BYTES 64
 #define FMT_SLOTS_COUNT 8
@@ -28,7 +30,7 @@
 struct line {
     char text[LINE_BYTES];
     size_t len;
-    bool is_cut, is_in_quotes;
+    bool is_json, is_cut, is_in_quotes;
 };
 
 static const char *const level_words[] = {[LOG_LEVEL_ERROR] = "error",
@@ -38,6 +40,7 @@ static const char *const level_words[] = {[LOG_LEVEL_ERROR] = "error",
                                           [LOG_LEVEL_DEBUG] = "debug"};
 
 static atomic_int least_urgent = LOG_LEVEL_INFO;
+static atomic_bool writes_json;
 static _Thread_local char request_id[REQUEST_ID_BYTES];
 
 void log_set_level(enum log_level level) {
@@ -46,6 +49,10 @@ void log_set_level(enum log_level level) {
 
 enum log_level log_get_level(void) {
     return (enum log_level)atomic_load(&least_urgent);
+}
+
+void log_set_format(enum log_format format) {
+    atomic_store(&writes_json, format == LOG_FORMAT_JSON);
 }
 
 void log_set_request_id(const char *id) {
@@ -60,7 +67,7 @@ const char *log_request_id(void) {
 
 /* Appends whole pieces only, so that a cut never leaves half an escape. Room for the mark always stays. */
 static void log_put(struct line *line, const char *bytes, size_t n) {
-    if (line->is_cut || line->len + n > LINE_BYTES - sizeof("\"" CUT_MARK)) {
+    if (line->is_cut || line->len + n > LINE_BYTES - sizeof("\"" CUT_MARK_JSON)) {
         line->is_cut = true;
         return;
     }
@@ -76,9 +83,10 @@ static bool log_is_plain(const char *value) {
     return len > 0 && len <= PLAIN_BYTES_MAX;
 }
 
-static void put_byte_escaped(struct line *line, unsigned char c) {
-    char escape[5];
-    switch (c) {
+/* `point` is that of the `n` bytes; 0xfffd, as JSON has it, where they are none of UTF-8. JSON knows characters by their number only (RFC 8259 section 7). */
+static void log_put_escaped(struct line *line, const char *bytes, size_t n, uint32_t point) {
+    char escape[7];
+    switch (point) {
     case '"': log_put(line, "\\\"", 2); return;
     case '\\': log_put(line, "\\\\", 2); return;
     case '\n': log_put(line, "\\n", 2); return;
@@ -86,8 +94,15 @@ static void put_byte_escaped(struct line *line, unsigned char c) {
     case '\t': log_put(line, "\\t", 2); return;
     default: break;
     }
-    (void)snprintf(escape, sizeof(escape), "\\x%02x", c);
-    log_put(line, escape, 4);
+    if (line->is_json) {
+        (void)snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)point & 0xffffU);
+        log_put(line, escape, 6);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(escape, sizeof(escape), "\\x%02x", (unsigned char)bytes[i]);
+        log_put(line, escape, 4);
+    }
 }
 
 /* Control characters, and the two Unicode line ends that some viewers honour, must not reach a terminal or split a line. */
@@ -96,9 +111,11 @@ static bool must_escape(uint32_t point) {
            point == 0x2029;
 }
 
+/* The value and the quote behind it; the one before it is there already. */
 static void put_quoted(struct line *line, const char *value) {
     size_t left = strlen(value);
-    log_put(line, "\"", 1);
+    if (line->is_cut)
+        return;
     line->is_in_quotes = true;
     while (left && !line->is_cut) {
         uint32_t point;
@@ -106,9 +123,9 @@ static void put_quoted(struct line *line, const char *value) {
         if (n && !must_escape(point)) {
             log_put(line, value, n);
         } else {
+            point = n ? point : 0xfffd;
             n = n ? n : 1;
-            for (size_t i = 0; i < n; i++)
-                put_byte_escaped(line, (unsigned char)value[i]);
+            log_put_escaped(line, value, n, point);
         }
         value += n;
         left -= n;
@@ -117,17 +134,32 @@ static void put_quoted(struct line *line, const char *value) {
     line->is_in_quotes = line->is_cut;
 }
 
+/* Key and quote are one piece: no key is left without a value. */
+static void put_pair_json(struct line *line, const char *key, const char *value) {
+    const bool is_first = line->text[line->len - 1] == '{';
+    char head[KEY_BYTES_MAX + sizeof(",\"\":\"")];
+    (void)snprintf(head, sizeof(head), "%s\"%.*s\":\"", is_first ? "" : ",", KEY_BYTES_MAX, key);
+    log_put(line, head, strlen(head));
+    put_quoted(line, value);
+}
+
 static void put_pair(struct line *line, const char *key, const char *value) {
     if (!value)
         return;
+    if (line->is_json) {
+        put_pair_json(line, key, value);
+        return;
+    }
     if (line->len && line->text[line->len - 1] != '>')
         log_put(line, " ", 1);
     log_put(line, key, strlen(key));
     log_put(line, "=", 1);
-    if (log_is_plain(value))
+    if (log_is_plain(value)) {
         log_put(line, value, strlen(value));
-    else
-        put_quoted(line, value);
+        return;
+    }
+    log_put(line, "\"", 1);
+    put_quoted(line, value);
 }
 
 /* systemd.exec(5): JOURNAL_STREAM names device and inode; comparing them tells whether stderr still goes to the journal. */
@@ -146,10 +178,15 @@ static void log_begin(struct line *line, enum log_level level, const char *event
     char text[CLOCK_RFC3339_BYTES];
     line->len = 0;
     line->is_cut = line->is_in_quotes = false;
-    if (is_journal()) {
+    line->is_json = atomic_load(&writes_json);
+    const bool has_time = !is_journal();
+    if (!has_time) {
         (void)snprintf(text, sizeof(text), "<%u>", (unsigned)level & 7U);
         log_put(line, text, 3);
-    } else {
+    }
+    if (line->is_json)
+        log_put(line, "{", 1);
+    if (has_time) {
         clock_format(clock_wall_ms(), text);
         put_pair(line, "time", text);
     }
@@ -182,13 +219,15 @@ static void put_error(struct line *line, const struct err *err) {
 
 /* The pairs of `args`, ended by NULL, then the error. */
 static void log_finish(struct line *line, va_list args, const struct err *err) {
-    const char *tail = "\n", *key;
+    const char *tail = line->is_json ? "}\n" : "\n", *key;
     int saved = errno; /* logging must not disturb the caller */
     ssize_t n;
     while ((key = va_arg(args, const char *)))
         put_pair(line, key, va_arg(args, const char *));
     put_error(line, err);
-    if (line->is_cut)
+    if (line->is_cut && line->is_json)
+        tail = line->is_in_quotes ? "\"" CUT_MARK_JSON : CUT_MARK_JSON;
+    else if (line->is_cut)
         tail = line->is_in_quotes ? "\"" CUT_MARK : CUT_MARK;
     memcpy(line->text + line->len, tail, strlen(tail));
     line->len += strlen(tail);

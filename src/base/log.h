@@ -1,9 +1,10 @@
-/* Log lines: key=value on stderr, with the request id. Layer 0 (base).
+/* Log lines on stderr, as key=value or as JSON, with the request id. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * When stderr is the journal (JOURNAL_STREAM names it) a line starts with "<N>", the priority, and has no time of its own;
  * elsewhere it starts with time=. Both carry level= and event=. Lines end at 4,096 bytes, then with cut=yes.
- * Only api/, daemon/ and cli/ log above debug. Values are escaped so that one event is always one line.
+ * As JSON each line is one object with the same keys, all values texts, however it was cut; bytes that are no UTF-8 stand as U+FFFD.
+ * Only api/, daemon/ and cli/ log above debug. Values are escaped so that one event is always one line. Each event has a row in src/daemon/events.def.
  * Never pass a password, token, ticket, cookie, key or SOAP body. */
 #pragma once
 
@@ -16,6 +17,10 @@ enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 
 /* Lines above this level are dropped. Default info. */
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
+
+enum log_format { LOG_FORMAT_KV, LOG_FORMAT_JSON };
+/* Of lines from now on, of all threads. Default key=value. */
+void log_set_format(enum log_format format);
 
 /* Id put into every line of this thread until changed (up to 63 bytes are kept); NULL clears it. */
 void log_set_request_id(const char *id);

@@ -47,7 +47,7 @@ static const char help_text[] =
     "      --version           print the version, then exit\n"
     "  -h, --help              print this, then exit\n"
     "\n"
-    "Signals: TERM and INT end it cleanly; HUP reads log level, certificate and metrics token.\n"
+    "Signals: TERM and INT end it cleanly; HUP reads level and form of the log, certificate and metrics token.\n"
     "Exit status: 0 ended cleanly, 1 failed, 2 wrong usage, 78 the configuration is not valid.\n";
 
 static struct options read_options(int argc, char **argv) {
@@ -213,6 +213,7 @@ static int daemon_run(struct config *config, const char *path) {
     secret_protect_process();
     give_back_large_blocks();
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + config->log_level));
+    log_set_format((enum log_format)config->log_format);
     block_signals(&set);
     rc = http_client_global_init(&err);
     if (!rc)

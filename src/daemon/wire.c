@@ -618,6 +618,7 @@ static int reload_all(struct wire *w, struct err *err) {
     wire_set_scrape_token(w, &token);
     scheduler_wake(w->scheduler, "check");
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
+    log_set_format((enum log_format)fresh.log_format);
     signon_set_limits(w->parts.signon, signon_limits_of(&fresh));
     config_print_unreloadable(&w->config, &fresh, &unreloadable);
     if (unreloadable.len)

@@ -16,6 +16,6 @@ int64_t wire_drain(struct wire *wire);
 /* Stops listening, lets work under way end, logs out of vCenters, frees everything. NULL is allowed. */
 void wire_down(struct wire *wire);
 
-/* Takes over what may change while running: log level and server certificate. ERR_CONFIG leaves everything as it was; health tells of it
+/* Takes over what may change while running: level and form of the log, and server certificate. ERR_CONFIG leaves everything as it was; health tells of it
  * until one succeeds. */
 int wire_reload(struct wire *wire, struct err *err);

@@ -61,6 +61,7 @@ UNIT_TESTS = \
     tests/unit/model/test_rollup \
     tests/unit/model/test_words \
     tests/unit/port/test_json \
+    tests/unit/port/test_log_json \
     tests/unit/port/test_net_addr \
     tests/unit/port/test_xml \
     tests/unit/store/test_migrate \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 import signal
 import ssl
 from collections.abc import Callable
@@ -92,3 +93,21 @@ def test_a_good_certificate_is_served_at_once(kaasd: Kaasd) -> None:
     replace(kaasd, new)
     reload(kaasd, "reloaded")
     until(lambda: served(kaasd).strip() == new.cert_file.read_text().strip(), "the new certificate")
+
+
+def test_the_form_of_the_log_changes_with_a_reload(kaasd: Kaasd) -> None:
+    assert kaasd.process
+    process, text = kaasd.process, kaasd.config.read_text()
+    kaasd.config.write_text(text.replace("level: debug", "level: debug\n  format: json"))
+    before = len(process.log)
+    process.signal(signal.SIGHUP)
+    process.wait_until(lambda: '"event":"reloaded"' in process.log[before:], "the end of the reload")
+    kaasd.api().call("GET", '/v2/clusters/a "b"\\')
+    process.wait_until(lambda: '"event":"request"' in process.log[before:], "the request")
+    kaasd.config.write_text(text)
+    reload(kaasd, "reloaded")
+    lines = [line for line in process.log[before:].splitlines() if not line.startswith("time=")]
+    parsed = [json.loads(line) for line in lines]
+    assert len(parsed) >= 2 and all(isinstance(value, str) for line in parsed for value in line.values())
+    request = next(line for line in parsed if line["event"] == "request" and "b" in line["path"])
+    assert request["level"] == "info" and request["request_id"] and request["time"].endswith("Z"), request
