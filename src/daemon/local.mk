@@ -3,6 +3,7 @@ src_daemon_kaasd_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ENTRIES) -iquote $(top_srcdir)/
     -DKAAS_PAGE_DIR='"$(pkgdatadir)/ui"'
 src_daemon_kaasd_SOURCES = \
     src/daemon/daemon.c \
+    src/daemon/events.def \
     src/daemon/notify.c \
     src/daemon/notify.h \
     src/daemon/wire.c \
