@@ -30,7 +30,8 @@ def series() -> dict[str, set[str]]:
 
 
 def expressions() -> list[str]:
-    rules = [rule["expr"] for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
+    tenants = TOP / "examples/monitoring/tenant-alerts.yaml"
+    rules = [rule["expr"] for path in (ALERTS, tenants) for group in yaml.safe_load(path.read_text())["groups"] for rule in group["rules"]]
     panels = [target["expr"] for panel in json.loads(DASHBOARD.read_text())["panels"] for target in panel.get("targets", [])]
     series_of_tests = [one["series"] for test in yaml.safe_load(TESTS.read_text())["tests"] for one in test["input_series"]]
     return rules + panels + series_of_tests
