@@ -136,7 +136,8 @@ void metric_observe(struct metric *m, int64_t ms) {
     while (i < BOUNDS_COUNT && ms > bounds_ms[i])
         i++;
     atomic_fetch_add_explicit(&m->observed[i], 1, memory_order_relaxed);
-    metric_add(m, ms);
+    if (ms) /* most requests take less than one: one atomic add for them */
+        metric_add(m, ms);
 }
 
 int64_t metric_value(const struct metric *m) {
@@ -147,16 +148,16 @@ int64_t metric_value(const struct metric *m) {
 
 /* Help texts escape backslash and line feed, values of labels the double quote too. */
 static void metric_escape(struct strbuf *out, const char *text, bool is_label) {
-    for (;;) {
-        const size_t n = strcspn(text, is_label ? "\n\\\"" : "\n\\");
-        strbuf_add(out, text, n);
-        text += n;
-        if (!*text)
-            return;
+    const char *from = text;
+    for (; *text; text++) {
+        if (*text != '\n' && *text != '\\' && (*text != '"' || !is_label))
+            continue;
+        strbuf_add(out, from, (size_t)(text - from));
         strbuf_addc(out, '\\');
         strbuf_addc(out, *text == '\n' ? 'n' : *text);
-        text++;
+        from = text + 1;
     }
+    strbuf_adds(out, from);
 }
 
 /* The name, with `suffix`, and the labels, the last of which is `le`, if that is not NULL. */
@@ -166,7 +167,7 @@ static void write_series(struct strbuf *out, const struct family *family, const 
     strbuf_adds(out, family->name);
     strbuf_adds(out, suffix);
     for (size_t i = 0; *name; i++) {
-        const size_t n = strcspn(name, ",");
+        const size_t n = (size_t)(strchrnul(name, ',') - name);
         if (labels[i]) {
             strbuf_adds(out, before);
             strbuf_add(out, name, n);
@@ -231,7 +232,10 @@ void metric_put(struct metric_page *page, enum metric_id id, double value, const
     struct strbuf *out = &page->samples[id];
     assert(families[id].kind >= READ_COUNTER);
     write_series(out, &families[id], "", labels, NULL);
-    strbuf_addf(out, " %.15g\n", value); /* whole numbers stay whole, and times keep their milliseconds */
+    if (value == 1) /* of each cluster there is one */
+        strbuf_adds(out, " 1\n");
+    else
+        strbuf_addf(out, " %.15g\n", value); /* whole numbers stay whole, and times keep their milliseconds */
 }
 
 void metric_write(const struct metric_page *page, struct strbuf *out) {

@@ -413,8 +413,11 @@ static int start_servers(struct wire *w, struct err *err) {
     rc = httpd_check_descriptors(doors, WIRE_SERVERS, rest, err);
     if (!rc)
         rc = make_folder_of(w->config.server_admin_socket, err);
-    for (size_t i = 0; !rc && i < WIRE_SERVERS; i++)
-        rc = *doors[i].listen ? httpd_start(&doors[i], &w->servers[i], err) : 0;
+    for (size_t i = 0; !rc && i < WIRE_SERVERS; i++) {
+        struct httpd *server = NULL;
+        rc = *doors[i].listen ? httpd_start(&doors[i], &server, err) : 0;
+        atomic_store(&w->servers[i], server);
+    }
     return rc;
 }
 

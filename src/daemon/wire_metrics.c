@@ -78,9 +78,11 @@ static void write_server(struct httpd *httpd, const char *name, struct metric_pa
 static void write_servers(const struct wire *wire, struct metric_page *page) {
     static const char *const names[WIRE_SERVERS] = {
         [WIRE_TLS] = "https", [WIRE_PROXY] = "proxy", [WIRE_SERVICE] = "service", [WIRE_ADMIN] = "admin"};
-    for (size_t i = 0; i < WIRE_SERVERS; i++)
-        if (wire->servers[i])
-            write_server(wire->servers[i], names[i], page);
+    for (size_t i = 0; i < WIRE_SERVERS; i++) {
+        struct httpd *server = atomic_load(&wire->servers[i]);
+        if (server)
+            write_server(server, names[i], page);
+    }
 }
 
 /* -- all of it --------------------------------------------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ struct wire {
     struct net_policy vcenter_networks, hx_networks;
     struct api_options parts; /* modules and worker pools, as the interface takes them */
     struct api *api;
-    struct httpd *servers[WIRE_SERVERS];
+    _Atomic(struct httpd *) servers[WIRE_SERVERS]; /* one is asked for metrics while the next ones start */
     struct scheduler *scheduler;
     int64_t audit_lost_told;      /* lines already told of in the log; the periodic work's own */
     struct health_log health_log; /* likewise */

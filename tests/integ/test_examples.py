@@ -98,7 +98,7 @@ def test_journald_knows_what_is_set() -> None:
 
 
 def test_rsyslog_takes_its_configuration() -> None:
-    said = passes("rsyslogd", "-N1", "-f", LOGGING / "rsyslog-kaas.conf")
+    said = passes("/usr/sbin/rsyslogd", "-N1", "-f", LOGGING / "rsyslog-kaas.conf")
     assert "error" not in said, said
 
 
@@ -148,7 +148,7 @@ def test_lines_of_both_forms_go_through_rsyslog(tmp_path: Path, receiver: Receiv
     text = re.sub(r' *StreamDriver="gtls".*\n', "", text).replace('$!_SYSTEMD_UNIT == "kaasd.service"', '$programname == "kaasd"')
     text = text.replace("logs.example.com", "127.0.0.1").replace('port="6514"', f'port="{receiver.port}"')
     (tmp_path / "rsyslog.conf").write_text(text)
-    process = subprocess.Popen(["rsyslogd", "-n", "-i", tmp_path / "pid", "-f", tmp_path / "rsyslog.conf"])
+    process = subprocess.Popen(["/usr/sbin/rsyslogd", "-n", "-i", tmp_path / "pid", "-f", tmp_path / "rsyslog.conf"])
     try:
         with until(lambda: reached(port), "rsyslogd") as sender:
             for line in (KV, JSON):
