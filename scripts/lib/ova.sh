@@ -28,14 +28,15 @@ ova_root() {
 
 # ova_configure ROOT: what is not of a package.
 ova_configure() {
-    local root=$1 kernel
+    local root=$1 kernel debian
     kernel=$(basename "$root"/boot/vmlinuz-* | sed 's/^vmlinuz-//')
     install -D -m 0755 etc/appliance/first-boot "$root/usr/lib/kaas/first-boot"
     install -D -m 0644 etc/appliance/kaas-first-boot.service "$root/lib/systemd/system/kaas-first-boot.service"
     printf 'LABEL=kaas-root / ext4 defaults 0 1\nLABEL=KAAS-ESP /boot/efi vfat umask=0077 0 1\n' >"$root/etc/fstab"
     printf '[Match]\nType=ether\n[Network]\nDHCP=yes\n' >"$root/etc/systemd/network/20-dhcp.network"
-    printf 'deb http://deb.debian.org/debian %s main\n' bookworm bookworm-updates >"$root/etc/apt/sources.list"
-    printf 'deb http://deb.debian.org/debian-security bookworm-security main\n' >>"$root/etc/apt/sources.list"
+    # Debian's own, wherever these files came from
+    debian=$(sed -n 's/^DEF_MIRROR="\(.*\)"$/\1/p' "$(command -v debootstrap)")
+    printf 'deb %s main\n' "$debian bookworm" "$debian bookworm-updates" "$debian-security bookworm-security" >"$root/etc/apt/sources.list"
     echo kaas >"$root/etc/hostname"
     mkdir -p "$root/boot/efi" "$root/etc/issue.d"
     echo uninitialized >"$root/etc/machine-id" # of its own, at the first boot
