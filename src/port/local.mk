@@ -20,6 +20,8 @@ src_port_libport_a_SOURCES = \
     src/port/passwd.h \
     src/port/seal.c \
     src/port/seal.h \
+    src/port/sealed_file.c \
+    src/port/sealed_file.h \
     src/port/x509.c \
     src/port/x509.h \
     src/port/x509_look.c \

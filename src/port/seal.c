@@ -4,7 +4,9 @@
  * Nonces are random: with 96 bits the risk of a repeat stays below 2^-32 up to 2^32 sealed values per key (NIST SP 800-38D 8.3). */
 #include "seal.h"
 
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,6 +40,8 @@ struct seal {
 };
 
 CLEANUP_DEFINE(EVP_CIPHER_CTX, EVP_CIPHER_CTX_free);
+CLEANUP_DEFINE(EVP_KDF, EVP_KDF_free);
+CLEANUP_DEFINE(EVP_KDF_CTX, EVP_KDF_CTX_free);
 
 static void seal_set_key(struct key *key, const uint8_t *bytes) {
     uint8_t id[DIGEST_SHA256_BYTES];
@@ -275,6 +279,41 @@ int seal_unseal(struct seal *seal, const char *purpose, const void *sealed, size
         return rc;
     strbuf_reserve(out, n - SEAL_OVERHEAD_BYTES);
     rc = out->failed ? strbuf_check(out, "unsealed value", err) : unseal_with(&key, purpose, &text, out, err);
+    secret_wipe(&key, sizeof(key));
+    return rc;
+}
+
+static int derive_with(const struct key *key, const struct seal_derivation *from, uint8_t *out, struct err *err) {
+    _cleanup_(EVP_KDF_free) EVP_KDF *kdf = EVP_KDF_fetch(NULL, OSSL_KDF_NAME_HKDF, NULL);
+    _cleanup_(EVP_KDF_CTX_free) EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
+    char hash[] = "SHA256";
+    const OSSL_PARAM settings[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, hash, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)(uintptr_t)key->bytes, SEAL_KEY_BYTES),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)(uintptr_t)from->salt, from->salt_bytes),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)(uintptr_t)from->info, from->info_bytes),
+        OSSL_PARAM_construct_end(),
+    };
+    return ctx && EVP_KDF_derive(ctx, out, SEAL_KEY_BYTES, settings) == 1
+               ? 0
+               : err_set(err, ERR_INTERNAL, "a key could not be derived from the master key");
+}
+
+int seal_derive(struct seal *seal, const struct seal_derivation *from, uint8_t out[SEAL_KEY_BYTES], struct err *err) {
+    struct key key = {0};
+    uint8_t id[KEY_ID_BYTES];
+    size_t i;
+    int rc;
+    if (!str_unhex(from->key_id, id, sizeof(id)))
+        return err_set(err, ERR_NOT_FOUND, "\"%.16s\" is no id of a master key", from->key_id);
+    (void)pthread_rwlock_rdlock(&seal->lock);
+    i = find_id(seal, id);
+    const bool is_held = i < seal->count;
+    if (is_held)
+        key = seal->keys[i];
+    (void)pthread_rwlock_unlock(&seal->lock);
+    rc = is_held ? derive_with(&key, from, out, err)
+                 : err_set(err, ERR_NOT_FOUND, "the master key file does not hold key %.8s", from->key_id);
     secret_wipe(&key, sizeof(key));
     return rc;
 }

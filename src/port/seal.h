@@ -50,3 +50,12 @@ int seal_seal(struct seal *seal, const char *purpose, const void *plain, size_t 
 
 /* Appends the plain bytes to `out` (make it with strbuf_init_secret). ERR_CONFIG if none of the keys is the one, or the value was changed. */
 int seal_unseal(struct seal *seal, const char *purpose, const void *sealed, size_t n, struct strbuf *out, struct err *err);
+
+/* Gives a key for one purpose, derived from the master key with this id (HKDF with SHA-256, RFC 5869): another one for each `salt` and `info`. The
+ * caller wipes it. ERR_NOT_FOUND if the key is not held; ERR_INTERNAL. */
+struct seal_derivation {
+    const char *key_id;
+    const void *salt, *info;
+    size_t salt_bytes, info_bytes;
+};
+int seal_derive(struct seal *seal, const struct seal_derivation *from, uint8_t out[SEAL_KEY_BYTES], struct err *err);

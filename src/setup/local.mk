@@ -2,6 +2,8 @@
 noinst_LIBRARIES += src/setup/libsetup.a
 src_setup_libsetup_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) $(OWN_SETUP)
 src_setup_libsetup_a_SOURCES = \
+    src/setup/backup_file.c \
+    src/setup/backup_file.h \
     src/setup/first_setup.c \
     src/setup/first_setup.h \
     src/setup/sealing.c \

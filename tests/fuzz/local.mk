@@ -5,7 +5,7 @@ EXTRA_DIST += tests/fuzz/corpus
 if FUZZING
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-FUZZ_TARGETS = tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
+FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
     tests/fuzz/fuzz_pac tests/fuzz/fuzz_route \
     tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml
 noinst_PROGRAMS += $(FUZZ_TARGETS)
@@ -13,6 +13,11 @@ noinst_PROGRAMS += $(FUZZ_TARGETS)
 # The targets and what they are linked with, without the programs that nobody fuzzes.
 fuzz-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(FUZZ_TARGETS)
+
+tests_fuzz_fuzz_backup_SOURCES = tests/fuzz/fuzz_backup.c
+tests_fuzz_fuzz_backup_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_SETUP)
+tests_fuzz_fuzz_backup_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_backup_LDADD = src/setup/libsetup.a $(LIBS_PORT)
 
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c
 tests_fuzz_fuzz_config_CPPFLAGS = $(FUZZ_CPPFLAGS)
