@@ -114,8 +114,7 @@ static int open_folder_of(const char *path) {
     return fd;
 }
 
-/* A new name is safe on disk only after its folder is synced too. */
-static int sync_folder(const char *path, struct err *err) {
+int fs_sync_folder(const char *path, struct err *err) {
     _cleanup_close_ int fd = open_folder_of(path);
     /* EINVAL: some file systems cannot sync folders. */
     if (fd < 0 || (fsync(fd) && errno != EINVAL))
@@ -136,7 +135,7 @@ int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, 
         (void)unlink(temporary);
         return ERR_IO;
     }
-    return sync_folder(path, err);
+    return fs_sync_folder(path, err);
 }
 
 int fs_write_new(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err) {
@@ -150,7 +149,7 @@ int fs_write_new(const char *path, const void *bytes, size_t n, mode_t mode, str
         (void)unlink(path);
         return ERR_IO;
     }
-    return sync_folder(path, err);
+    return fs_sync_folder(path, err);
 }
 
 static int make_dir(const char *path, mode_t mode, struct err *err) {

@@ -21,5 +21,8 @@ int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, 
 /* Writes a file that must not exist yet (O_EXCL), synced. ERR_EXISTS, ERR_IO. */
 int fs_write_new(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
 
+/* Syncs the folder of a file: only then is a new name safe on disk. ERR_IO. */
+int fs_sync_folder(const char *path, struct err *err);
+
 /* Makes the folder and missing parents with `mode`. Existing ones are left alone. ERR_IO. */
 int fs_make_dirs(const char *path, mode_t mode, struct err *err);

@@ -5,6 +5,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cli_commands.c \
     src/cli/commands/cmd_access.c \
     src/cli/commands/cmd_audit.c \
+    src/cli/commands/cmd_backup.c \
     src/cli/commands/cmd_cluster.c \
     src/cli/commands/cmd_cluster_import.c \
     src/cli/commands/cmd_doctor.c \
@@ -37,7 +38,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/core/kaasctl.c
 src_cli_kaasctl_LDADD = src/setup/libsetup.a src/store/libstore.a src/token/libtoken.a src/config/libconfig.a \
     src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MARIADB_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) \
-    $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) $(YAML_LIBS)
+    $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) $(YAML_LIBS) $(ZLIB_LIBS)
 
 dist_man_MANS += docs/man/kaasctl.1 docs/man/kaasd.8 docs/man/kaasd.yaml.5
 # The file bears the name of the command, as bash-completion looks for it.

@@ -159,6 +159,18 @@ int config_check_files(const struct config *config, struct config_report *report
     return config_report_finish(report, "configuration", err);
 }
 
+const char *config_next_file(const struct config *config, size_t *at) {
+    while (*at < option_table_daemon.count) {
+        const struct option *o = &option_table_daemon.rows[(*at)++];
+        if (o->kind != OPTION_PATH || !(o->flags & (OPTION_FILE | OPTION_SECRET_FILE)))
+            continue;
+        const char *path = *(char *const *)(const void *)((const char *)config + o->offset);
+        if (*path)
+            return path;
+    }
+    return NULL;
+}
+
 /* -- the list of what is wrong with a configuration ---------------------------------------------------------------- */
 
 void config_report_init(struct config_report *report) {

@@ -32,35 +32,37 @@ enum file_kind {
     FILE_OF_ROOT
 };
 
-static mode_t mode_of(enum file_kind kind) {
-    return kind == FILE_READ ? 0640 : 0600;
+/* With the owner and mode that it is made with. */
+static struct setup_owner owner_of_kind(enum file_kind kind, const struct setup_user *user) {
+    return (struct setup_owner){.uid = kind == FILE_SECRET ? user->uid : 0,
+                                .gid = kind == FILE_OF_ROOT ? 0 : user->gid,
+                                .mode = kind == FILE_READ ? 0640 : 0600};
 }
 
 /* Gives the open file to whom it belongs; *is_mended tells whether it was different. */
-static int set_owner(int fd, const char *path, const struct stat *wanted, bool *is_mended, struct err *err) {
+static int set_owner(int fd, const char *path, const struct setup_owner *wanted, bool *is_mended, struct err *err) {
     struct stat st;
     if (fstat(fd, &st))
         return err_set(err, ERR_IO, "cannot look at %s: %m", path);
-    *is_mended = st.st_uid != wanted->st_uid || st.st_gid != wanted->st_gid || (st.st_mode & 07777) != wanted->st_mode;
-    if (*is_mended && (fchown(fd, wanted->st_uid, wanted->st_gid) || fchmod(fd, wanted->st_mode)))
+    *is_mended = st.st_uid != wanted->uid || st.st_gid != wanted->gid || (st.st_mode & 07777) != wanted->mode;
+    if (*is_mended && (fchown(fd, wanted->uid, wanted->gid) || fchmod(fd, wanted->mode)))
         return err_set(err, ERR_IO, "cannot set owner and mode of %s: %m", path);
     return 0;
 }
 
 /* The user of the service may have been able to put a link in its place: what that leads to is left alone. */
-static int mend_file(const char *path, enum file_kind kind, const struct setup_user *user, bool *is_mended, struct err *err) {
-    const struct stat wanted = {
-        .st_uid = kind == FILE_SECRET ? user->uid : 0, .st_gid = kind == FILE_OF_ROOT ? 0 : user->gid, .st_mode = mode_of(kind)};
+static int mend_file(const char *path, const struct setup_owner *wanted, const struct setup_user *user, bool *is_mended,
+                     struct err *err) {
     _cleanup_close_ int fd = user->is_other ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
     struct stat st;
     *is_mended = false;
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
         return 0;
-    return set_owner(fd, path, &wanted, is_mended, err);
+    return set_owner(fd, path, wanted, is_mended, err);
 }
 
 static int mend_folder(const char *folder, const struct setup_user *user, bool *is_mended, struct err *err) {
-    const struct stat wanted = {.st_uid = 0, .st_gid = user->gid, .st_mode = 0750};
+    const struct setup_owner wanted = {.uid = 0, .gid = user->gid, .mode = 0750};
     _cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *is_mended = false;
     return fd < 0 ? 0 : set_owner(fd, folder, &wanted, is_mended, err);
@@ -85,20 +87,25 @@ static int setup_make_folder_of(const char *path, const struct setup_user *user,
     return mend_folder(folder, user, is_mended, err);
 }
 
-/* Makes a new file, or mends owner and mode of the one that is there. */
-static int make_file(const char *path, const struct strbuf *text, enum file_kind kind, const struct setup_user *user,
-                     enum setup_file *became, struct err *err) {
+int setup_put_file(const char *path, const struct strbuf *text, const struct setup_owner *owner, const struct setup_user *user,
+                   enum setup_file *became, struct err *err) {
     bool is_folder_mended = false, is_mended = false;
     struct err why = {0};
     int rc = setup_make_folder_of(path, user, &is_folder_mended, err);
     if (rc)
         return rc;
-    const int made = fs_write_new(path, text->data, text->len, mode_of(kind), &why);
+    const int made = fs_write_new(path, text->data, text->len, owner->mode, &why);
     if (made && made != ERR_EXISTS)
         return err_move(err, made, &why);
-    rc = mend_file(path, kind, user, &is_mended, err);
+    rc = mend_file(path, owner, user, &is_mended, err);
     *became = !made ? SETUP_MADE : is_mended || is_folder_mended ? SETUP_MENDED : SETUP_KEPT;
     return rc;
+}
+
+static int make_file(const char *path, const struct strbuf *text, enum file_kind kind, const struct setup_user *user,
+                     enum setup_file *became, struct err *err) {
+    const struct setup_owner owner = owner_of_kind(kind, user);
+    return setup_put_file(path, text, &owner, user, became, err);
 }
 
 static void write_database(struct strbuf *text, const struct setup_config *settings) {
@@ -218,8 +225,7 @@ static const char *os_user(void) {
     return entry ? entry->pw_name : "root";
 }
 
-static int open_admin(const struct config *config, const struct setup_database_admin *admin, struct store **out,
-                      struct err *err) {
+struct store_options setup_admin_login(const struct config *config, const struct setup_database_admin *admin) {
     struct store_options options = {
         .user = admin->user ? admin->user : os_user(), .password = admin->password, .connections_max = 1};
     if (*config->database_host && !admin->socket) {
@@ -229,6 +235,12 @@ static int open_admin(const struct config *config, const struct setup_database_a
     } else {
         options.unix_socket = admin->socket ? admin->socket : config->database_socket;
     }
+    return options;
+}
+
+static int open_admin(const struct config *config, const struct setup_database_admin *admin, struct store **out,
+                      struct err *err) {
+    const struct store_options options = setup_admin_login(config, admin);
     return store_new(&options, out, err);
 }
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "daemon_config.h"
 #include "err.h"
 #include "setup_check.h"
 #include "store.h"
+#include "strbuf.h"
 
 /* What became of a file. */
 enum setup_file {
@@ -15,6 +17,16 @@ enum setup_file {
     SETUP_MADE,
     SETUP_MENDED, /* it was there, and got the owner and mode that it would be made with */
 };
+
+/* Writes a file if there is none, and its folder; root gives it, or one that is there, this owner and mode, unless it is a link: for anybody else it is
+ * his own. ERR_IO. */
+struct setup_owner {
+    uid_t uid;
+    gid_t gid;
+    mode_t mode; /* of permissions */
+};
+int setup_put_file(const char *path, const struct strbuf *text, const struct setup_owner *owner, const struct setup_user *user,
+                   enum setup_file *became, struct err *err);
 
 /* Writes a configuration file with these settings if there is none. Root makes it for `user`, who may read it and no more, and mends owner and
  * mode of one that is there, and of the folder if that is /etc/kaas. ERR_IO. */
@@ -41,6 +53,9 @@ struct setup_database_admin {
     const char *user;     /* NULL: the operating system's user */
     const char *password; /* NULL: none */
 };
+/* As whom a store is opened for that; borrows from both. No database is selected. */
+struct store_options setup_admin_login(const struct config *config, const struct setup_database_admin *admin);
+
 /* Makes database, owner account and runtime account, with random passwords in files beside the configuration file unless those are
  * there already. Errors of store.h. */
 int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,

@@ -2,10 +2,16 @@
 noinst_LIBRARIES += src/setup/libsetup.a
 src_setup_libsetup_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) $(OWN_SETUP)
 src_setup_libsetup_a_SOURCES = \
+    src/setup/backup.c \
+    src/setup/backup.h \
     src/setup/backup_file.c \
     src/setup/backup_file.h \
+    src/setup/db_tool.c \
+    src/setup/db_tool.h \
     src/setup/first_setup.c \
     src/setup/first_setup.h \
+    src/setup/restore.c \
+    src/setup/restore.h \
     src/setup/sealing.c \
     src/setup/sealing.h \
     src/setup/setup_check.c \

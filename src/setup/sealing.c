@@ -212,6 +212,38 @@ static int sealing_reseal(void *arg, const struct sealed_row *row, uint8_t **out
     return 0;
 }
 
+struct sealing_proof {
+    struct seal *seal;
+    uint64_t values;
+};
+
+static int sealing_prove_row(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err) {
+    struct sealing_proof *proof = arg;
+    _cleanup_free_ char *purpose = sealing_purpose_of(row);
+    _cleanup_strbuf_ struct strbuf plain;
+    (void)out, (void)out_bytes;
+    strbuf_init_secret(&plain, SECRET_BYTES_MAX);
+    if (!purpose)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    proof->values++;
+    return seal_unseal(proof->seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
+}
+
+int sealing_prove(struct store *store, struct seal *seal, uint64_t *values, struct err *err) {
+    struct sealing_proof proof = {.seal = seal};
+    int rc = 0;
+    for (int table = 0; !rc && table < SEAL_TABLE_COUNT; table++) {
+        struct seal_batch batch = {
+            .table = (enum seal_table)table, .key_id = "", .limit = BATCH_ROWS, .reseal = sealing_prove_row, .arg = &proof};
+        do
+            rc = seal_store_reseal(store, &batch, err);
+        while (!rc && batch.rows);
+    }
+    if (!rc)
+        *values = proof.values;
+    return rc;
+}
+
 static int reseal_all(struct sealing *s, const char *holder, struct err *err) {
     struct seal_counts counts;
     struct seal_ids ids;

@@ -54,5 +54,8 @@ int sealing_get_report(struct sealing *sealing, struct sealing_report *out, stru
  * `started_at_ms`, wall clock. From memory; does not block. */
 void sealing_check_health(struct sealing *sealing, int64_t started_at_ms, struct findings *out);
 
+/* Opens every sealed value of a database, in its place; *values counts them. Blocks. ERR_CONFIG if one does not open. Changes nothing. */
+int sealing_prove(struct store *store, struct seal *seal, uint64_t *values, struct err *err);
+
 /* True if a list of ids separated by blanks holds this one. */
 bool sealing_holds(const char *key_ids, const char *key_id);

@@ -132,10 +132,9 @@ static int find_password(const char *named, const char *config_path, const char 
     return access(path, F_OK) == 0 ? read_password(path, out, err) : 0;
 }
 
-int db_settings_open(const struct config *config, const char *config_path, enum db_account account, struct store **out,
-                     struct err *err) {
+int db_login_load(const struct config *config, const char *config_path, enum db_account account, struct db_login *out,
+                  struct err *err) {
     bool is_owner = account == DB_ACCOUNT_OWNER;
-    _cleanup_strbuf_ struct strbuf password;
     struct store_options options = {
         .database = config->database_name,
         .user = is_owner ? config->database_owner_user : config->database_user,
@@ -152,13 +151,23 @@ int db_settings_open(const struct config *config, const char *config_path, enum 
     }
     if (is_owner)
         options.call_timeout_s = OWNER_CALL_TIMEOUT_S;
-    strbuf_init_secret(&password, PASSWORD_BYTES_MAX);
+    strbuf_init_secret(&out->password, PASSWORD_BYTES_MAX);
     rc = find_password(is_owner ? config->database_owner_password_file : config->database_password_file, config_path,
-                       is_owner ? DB_OWNER_PASSWORD_FILE : DB_PASSWORD_FILE, &password, err);
-    if (rc)
-        return rc;
-    options.password = password.len ? password.data : NULL;
-    return store_new(&options, out, err);
+                       is_owner ? DB_OWNER_PASSWORD_FILE : DB_PASSWORD_FILE, &out->password, err);
+    options.password = out->password.len ? out->password.data : NULL;
+    out->options = options;
+    return rc;
+}
+
+void db_login_done(struct db_login *login) {
+    strbuf_done(&login->password);
+}
+
+int db_settings_open(const struct config *config, const char *config_path, enum db_account account, struct store **out,
+                     struct err *err) {
+    _cleanup_done_(db_login_done) struct db_login login;
+    int rc = db_login_load(config, config_path, account, &login, err);
+    return rc ? rc : store_new(&login.options, out, err);
 }
 
 /* -- the master key file as the administrator's tool changes it ---------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "err.h"
 #include "seal.h"
 #include "store.h"
+#include "strbuf.h"
 
 struct server_cert_paths {
     char *cert, *key;
@@ -41,6 +42,16 @@ enum db_account { DB_ACCOUNT_RUNTIME, DB_ACCOUNT_OWNER };
  * yet. ERR_CONFIG, ERR_NOMEM. */
 int db_settings_open(const struct config *config, const char *config_path, enum db_account account, struct store **out,
                      struct err *err);
+
+/* How one of the two accounts logs in, as db_settings_open does; for programs of others that are run with it. *out (uninitialised) is given back by
+ * db_login_done; it borrows from `config`. ERR_CONFIG, ERR_NOMEM. */
+struct db_login {
+    struct store_options options;
+    struct strbuf password;
+};
+int db_login_load(const struct config *config, const char *config_path, enum db_account account, struct db_login *out,
+                  struct err *err);
+void db_login_done(struct db_login *login);
 
 /* Path of a file beside the configuration file. Caller frees; NULL without memory. */
 char *db_settings_beside(const char *config_path, const char *name);

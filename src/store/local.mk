@@ -12,6 +12,8 @@ src_store_libstore_a_SOURCES = \
     src/store/core/accounts.c \
     src/store/core/change_store.c \
     src/store/core/change_store.h \
+    src/store/core/database.c \
+    src/store/core/database.h \
     src/store/core/db_conn.c \
     src/store/core/db_conn.h \
     src/store/core/db_stmt.c \

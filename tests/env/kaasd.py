@@ -47,7 +47,7 @@ class Kaasctl:
     @staticmethod
     def _as_whom(arguments: Sequence[str]) -> tuple[str, ...]:
         """The daemons of the world run as ourselves, whether or not this machine has a user kaas."""
-        is_about_files = "init" in arguments or ("config" in arguments and "check" in arguments)
+        is_about_files = "init" in arguments or "restore" in arguments or ("config" in arguments and "check" in arguments)
         return ("--service-user", USER) if is_about_files and "--service-user" not in arguments else ()
 
     def ok(self, *arguments: str, stdin: str = "") -> str:

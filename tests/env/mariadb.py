@@ -63,6 +63,10 @@ class Mariadb:
     def thaw(self) -> None:
         self._script("thaw")
 
+    def connection(self) -> Any:
+        """One of root's that stays open: a context manager."""
+        return pymysql.connect(unix_socket=str(self.socket), user="root", autocommit=True)
+
     def query(self, sql: str, *values: Any, database: str | None = None) -> list[tuple[Any, ...]]:
         """Rows of a statement, run as root by a client of its own."""
         with pymysql.connect(unix_socket=str(self.socket), user="root", database=database, autocommit=True) as connection, \

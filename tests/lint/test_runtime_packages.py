@@ -9,7 +9,8 @@ from pathlib import Path
 from csource import TOP
 from env.places import program
 
-LOADED = {"libsasl2-modules-gssapi-mit"}  # by libsasl2, when a directory is bound to by keytab
+# by libsasl2, when a directory is bound to by keytab; run by kaasctl backup and restore
+LOADED = {"libsasl2-modules-gssapi-mit", "mariadb-client"}
 
 
 def output(*command: str | Path) -> str:

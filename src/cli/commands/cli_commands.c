@@ -52,6 +52,27 @@ OPTIONS migrate_options[] = {
     END,
 };
 
+#define DATABASE_ADMIN_OPTIONS                                                                                       \
+    {"database-socket", "PATH", "unix socket of MariaDB (default: that of the configuration in the backup)"},        \
+        {"database-admin", "USER", "database account that may create databases and accounts (default: your own)"}, { \
+        "database-admin-password-file", "FILE", "its password, - for standard input"                                 \
+    }
+
+OPTIONS backup_options[] = {
+    {"keep", "NUMBER", "in a folder: remove older good backups of this installation beyond so many (default: none)"},
+    {"verify", NULL, "prove the backup TARGET instead, in a scratch database"},
+    {"master-key", "FILE", "with --verify: master key file (default: that of this host)"},
+    DATABASE_ADMIN_OPTIONS,
+    END,
+};
+
+OPTIONS restore_options[] = {
+    {"master-key", "FILE", "the master key file, which is not in the backup", .is_required = true},
+    DATABASE_ADMIN_OPTIONS,
+    {"service-user", "NAME", "user that runs kaasd, for whom root makes the files (default kaas)"},
+    END,
+};
+
 OPTIONS doctor_options[] = {
     {"vcenter", "VCENTER", "examine this vCenter step by step, registered or only added"},
     {"address", "HOST[:PORT]", "look at an address that was not added: name, port, certificate"},
@@ -615,6 +636,9 @@ const struct cli_command cli_commands[] = {
     {"db", "migrate", "", "bring the database schema up to this version", .options = migrate_options, .run = cmd_db_migrate},
     {"db", "status", "", "tell whether the database schema fits this version", .run = cmd_db_status},
     {"config", "check", "", "check the configuration and its files", .options = config_check_options, .run = cmd_config_check},
+    {"backup", NULL, "TARGET", "write database and configuration into a file or folder, sealed", .options = backup_options,
+     .run = cmd_backup},
+    {"restore", NULL, "FILE", "put a backup back on an empty host", .options = restore_options, .run = cmd_restore},
     {"vcenter", "add", "ADDRESS[:PORT]", "add a vCenter after confirming its certificate", .options = vcenter_add_options,
      .call = "POST /v2/vcenters", .says = "added vCenter {name}: version {version}, instance {id}", .more = cmd_vcenter_add,
      .send = cmd_vcenter_send, .tell = cmd_vcenter_tell_added},

@@ -33,11 +33,8 @@ struct cmd_init {
 
 typedef int cmd_init_fn(struct cmd_init *s, struct err *err);
 
-/* Options name files by absolute paths, and those beside the configuration file are made from its path. */
 static int cmd_init_step_find_paths(struct cmd_init *s, struct err *err) {
-    const char *path = cli_config_path(s->cli);
-    _cleanup_free_ char *here = *path == '/' ? NULL : getcwd(NULL, 0);
-    s->config_path = here ? str_format("%s/%s", here, path) : str_dup(path);
+    s->config_path = cli_config_path_absolute(s->cli);
     return s->config_path ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
@@ -230,8 +227,7 @@ static int cmd_init_step_admin(struct cmd_init *s, struct err *err) {
     return 0;
 }
 
-/* Whether kaasd can start as this user; what is wrong is told line by line. */
-static int cmd_config_check_as(struct cli *cli, const struct setup_user *user, const char *path, struct err *err) {
+int cmd_config_check_as(struct cli *cli, const struct setup_user *user, const char *path, struct err *err) {
     _cleanup_strbuf_ struct strbuf told;
     int rc;
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);

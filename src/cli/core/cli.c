@@ -20,6 +20,12 @@ const char *cli_config_path(const struct cli *cli) {
     return path ? path : CONFIG_DEFAULT_PATH;
 }
 
+char *cli_config_path_absolute(const struct cli *cli) {
+    const char *path = cli_config_path(cli);
+    _cleanup_free_ char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    return here ? str_format("%s/%s", here, path) : str_dup(path);
+}
+
 const char *cli_word(const struct cli *cli, size_t i) {
     return i < cli->given.words_count ? cli->given.words[i] : NULL;
 }

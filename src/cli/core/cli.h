@@ -47,6 +47,10 @@ struct cli {
 /* Path of the configuration file. Never NULL. */
 const char *cli_config_path(const struct cli *cli);
 
+/* The same from the root on: options name files by absolute paths, and those beside the configuration file are made from its path. Caller frees; NULL
+ * without memory. */
+char *cli_config_path_absolute(const struct cli *cli);
+
 /* Loads the configuration into cli->config, once; faults are told line by line. ERR_CONFIG. */
 int cli_load_config(struct cli *cli, struct err *err);
 

@@ -80,7 +80,8 @@ int cli_show_result(struct cli *cli, json_t *answer, struct err *err);
 
 typedef int cli_run_fn(struct cli *cli, struct err *err);
 cli_run_fn cmd_init, cmd_db_migrate, cmd_db_status, cmd_config_check, cmd_vcenter_status, cmd_cluster_import, cmd_audit_actions,
-    cmd_audit_verify, cmd_audit_accept, cmd_session_end, cmd_key_rotate_master, cmd_key_remove_master, cmd_doctor, cmd_version;
+    cmd_audit_verify, cmd_audit_accept, cmd_session_end, cmd_key_rotate_master, cmd_key_remove_master, cmd_doctor, cmd_version,
+    cmd_backup, cmd_restore;
 typedef int cli_more_fn(struct cli *cli, json_t *body, struct err *err);
 cli_more_fn cmd_vcenter_add, cmd_vcenter_set, cmd_vcenter_trust, cmd_vcenter_set_password, cmd_vcenter_set_hx_credential,
     cmd_vcenter_register, cmd_vcenter_unregister, cmd_cluster_add, cmd_cluster_set, cmd_cluster_list, cmd_hx_connect,
@@ -93,6 +94,10 @@ typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);
 cli_tell_fn cmd_vcenter_tell_added, cmd_vcenter_tell_registered, cmd_vcenter_tell_unregistered, cmd_hx_tell_list,
     cmd_hx_tell_publication, cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell, cmd_ldap_tell_test,
     cmd_whoami_tell, cmd_kerberos_tell, cmd_health_tell, cmd_key_tell_signing, cmd_key_tell_master, cmd_cluster_tell_status;
+
+struct setup_user;
+/* Whether kaasd can start as this user with this configuration; what is wrong is told line by line. ERR_CONFIG. */
+int cmd_config_check_as(struct cli *cli, const struct setup_user *user, const char *path, struct err *err);
 
 /* Puts a password for cli->object, a vCenter: that of the option `file`, or asked for ("Password of root" at it). As cli_get_password. */
 int cmd_vcenter_put_password(struct cli *cli, json_t *body, const char *whose, const char *file, struct err *err);

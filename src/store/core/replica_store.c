@@ -117,6 +117,22 @@ int installation_store_load(struct store *store, char uuid[UUID_TEXT_BYTES], str
     return rc;
 }
 
+int installation_store_note_backup(struct store *store, int64_t at_ms, struct err *err) {
+    uint64_t met = 0;
+    int rc = store_run(store, "UPDATE installation SET backup_at_ms = GREATEST(backup_at_ms, ?) WHERE id = 1",
+                       DB_ARGS(db_number(at_ms)), &met, err);
+    return rc || met ? rc : err_set(err, ERR_NOT_FOUND, "the database has no installation yet");
+}
+
+int installation_store_load_age(struct store *store, struct installation_age *out, struct err *err) {
+    struct installation_age age = {0};
+    int rc = store_query_row(store, "SELECT created_at_ms, backup_at_ms FROM installation WHERE id = 1", DB_ARGS_NONE,
+                             DB_INTO(DB_TO(age.made_at_ms), DB_TO(age.backup_at_ms)), NULL, err);
+    if (!rc)
+        *out = age;
+    return rc;
+}
+
 /* -- leases by database time --------------------------------------------------------------------------------------- */
 
 struct lease_call {

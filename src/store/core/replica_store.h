@@ -41,6 +41,16 @@ int replica_store_list(struct store *store, struct replica_list *out, struct err
 /* Gives the installation's UUID, made by whoever asks first; everybody gets the same. */
 int installation_store_load(struct store *store, char uuid[UUID_TEXT_BYTES], struct err *err);
 
+/* Notes that a backup of the database as it was at this wall-clock time is written; an older one than is noted changes nothing. ERR_NOT_FOUND without
+ * an installation. */
+int installation_store_note_backup(struct store *store, int64_t at_ms, struct err *err);
+
+struct installation_age {
+    int64_t made_at_ms;   /* wall clock; 0: there is no installation yet */
+    int64_t backup_at_ms; /* of the newest backup; 0: none was made */
+};
+int installation_store_load_age(struct store *store, struct installation_age *out, struct err *err);
+
 /* -- leases -------------------------------------------------------------------------------------------------------- */
 
 /* Times are the database's, so that replicas with different clocks agree. */

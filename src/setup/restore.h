@@ -1,0 +1,68 @@
+/* Putting a backup back on an empty host, and proving one in a scratch database. Layer 4 (setup).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "backup.h"
+#include "backup_file.h"
+#include "daemon_config.h"
+#include "database.h"
+#include "err.h"
+#include "first_setup.h"
+#include "setup_check.h"
+#include "strbuf.h"
+
+struct restore {
+    struct backup_reader reader;
+    struct seal *seal;
+    struct config config; /* as it is in the backup */
+    struct backup_watcher watcher;
+    uint64_t sql_bytes; /* of the database in it */
+};
+
+/* Reads all of the backup with the keys of `key_file`, before anything is done: it is whole and unchanged, not of a newer schema than this program's,
+ * and its configuration is good. *r (uninitialised) is given back by restore_done, also after a failure. ERR_NOT_FOUND, ERR_IO, ERR_INVALID,
+ * ERR_CONFIG (wrong key: both ids are named), ERR_SCHEMA (which version is needed). */
+int restore_open(const char *path, const char *key_file, const struct backup_watcher *watcher, struct restore *r,
+                 struct err *err);
+void restore_done(struct restore *r);
+
+/* -- on an empty host ------------------------------------------------------------------------------------------------------ */
+
+/* Where to, and by whom. */
+struct restore_to {
+    const char *config_path; /* absolute */
+    const char *key_file;
+    struct setup_database_admin admin;
+    struct setup_user user; /* of the service */
+};
+
+/* Looks for what stands in the way, a line each in `told`: files that differ from the backup's, tables in the database, a kaasd that runs. What is there
+ * and the same does not. ERR_CONFLICT if there is any; ERR_DATABASE, ERR_IO. Changes nothing. */
+int restore_check_empty(struct restore *r, const struct restore_to *to, struct strbuf *told, struct err *err);
+
+/* Writes the files of the host and the master key, with owner and mode; those that are there are kept. ERR_IO. */
+int restore_files(struct restore *r, const struct restore_to *to, struct err *err);
+
+struct restore_result {
+    unsigned migrated; /* files of sql/ that were applied to an older schema */
+    uint64_t sessions; /* that were open then, and are ended */
+    struct database_counts counts;
+};
+/* Makes database and accounts, loads the database, brings its schema up to this program, ends all sessions (who ended one since would find it open
+ * again). If it fails, the database is dropped again. ERR_DATABASE, ERR_SCHEMA. */
+int restore_database(struct restore *r, const struct restore_to *to, struct restore_result *out, struct err *err);
+
+/* -- in a scratch database ------------------------------------------------------------------------------------------------- */
+
+struct restore_proof {
+    char scratch[65];  /* the database that was made and is dropped again */
+    unsigned migrated; /* files of sql/ that were applied there to an older schema */
+    struct database_counts counts;
+    uint64_t sealed_values; /* all of which open */
+};
+/* Loads the database under a name of its own with an account that may make and drop it, and looks: the schema is what this program knows, all sealed
+ * values open, the audit log is unbroken. The scratch database is dropped, whatever happens. Changes nothing else. ERR_CONFLICT: something in it is not
+ * as it was written; ERR_DATABASE. */
+int restore_prove(struct restore *r, const struct setup_database_admin *admin, struct restore_proof *out, struct err *err);
