@@ -107,6 +107,7 @@ static int periodic_start(void *arg, struct err *err) {
               platform_env(wire->parts.platform)->installation, NULL);
     scheduler_wake(wire->scheduler, "vcenters");
     scheduler_wake(wire->scheduler, "prune");
+    scheduler_wake(wire->scheduler, "backup");
     return ERR_CANCELED; /* done for good */
 }
 
@@ -220,6 +221,9 @@ static int periodic_notes(void *arg, struct err *err) {
 /* Rows come with each sign-on, and each is of no use after some minutes. */
 PERIODIC(used_proofs, wire->parts.kerberos ? kerberos_purge(wire->parts.kerberos, err) : 0)
 
+/* When the newest backup was made, by whichever host. */
+PERIODIC(backup, backup_health_sync(&wire->backup, wire->store, err))
+
 static int periodic_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned closed = 0;
@@ -316,6 +320,7 @@ int wire_start_periodic(struct wire *wire, struct err *err) {
          .retry = slow,
          .run = periodic_check},
         {.name = "used_proofs", .period_ms = 5 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_used_proofs},
+        {.name = "backup", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_backup},
         {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_prune},
     };
     int rc;

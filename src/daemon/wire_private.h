@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "api.h"
+#include "backup_health.h"
 #include "clusters.h"
 #include "daemon_config.h"
 #include "inventory.h"
@@ -60,6 +61,7 @@ struct wire {
     struct scheduler *scheduler;
     int64_t audit_lost_told;      /* lines already told of in the log; the periodic work's own */
     struct health_log health_log; /* likewise */
+    struct backup_health backup;
 
     atomic_bool is_ready;
     atomic_bool is_leaving;  /* SIGTERM has come; server.drain runs */

@@ -6,6 +6,8 @@ src_setup_libsetup_a_SOURCES = \
     src/setup/backup.h \
     src/setup/backup_file.c \
     src/setup/backup_file.h \
+    src/setup/backup_health.c \
+    src/setup/backup_health.h \
     src/setup/db_tool.c \
     src/setup/db_tool.h \
     src/setup/first_setup.c \

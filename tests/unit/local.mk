@@ -65,6 +65,7 @@ UNIT_TESTS = \
     tests/unit/port/test_net_addr \
     tests/unit/port/test_xml \
     tests/unit/setup/test_backup_file \
+    tests/unit/setup/test_backup_health \
     tests/unit/store/test_migrate \
     tests/unit/store/test_store_errno \
     tests/unit/vcenter/test_watch \

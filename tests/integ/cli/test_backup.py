@@ -13,13 +13,16 @@ from typing import Any
 
 import pytest
 from env import backups
+from env.clock import clocked_world
 from env.full import World
 from env.kaasd import Kaasd
 from env.places import program
+from env.process import run
 from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.final]
 FAILED, USAGE = 1, 2
+DAY_S = 24 * 3600
 SUFFIX = ".kaasbackup"
 
 
@@ -230,6 +233,25 @@ def test_how_many_are_kept(place: Place) -> None:
     assert f"removed {good[0]}" in said.stderr and "left alone" in said.stderr and cut.name in said.stderr
     assert place.kaasd.ctl.run("backup", str(folder), "--keep", "1").returncode == 0
     assert sum(SUFFIX in path.name for path in folder.iterdir()) == 3  # one good one, and the two others
+
+
+def test_health_by_the_clock() -> None:
+    """Nothing to say of an installation that is young; a warning after two days, until there is a backup of whichever host."""
+    with clocked_world("bkh") as (world, clock):
+
+        def line() -> dict[str, Any]:
+            return next((check for check in world.kaasd.ctl.json("health")["checks"] if check["name"] == "backup"), {})
+
+        until(line, "the line about backups")
+        assert line()["status"] == "ok" and line()["detail"] == "no backup was made yet"
+        clock.advance(2 * DAY_S + 60, step_s=DAY_S)
+        assert line()["status"] == "warning" and "kaasctl backup" in line()["remedy"]
+        made = run([program("kaasctl"), "--config", world.kaasd.config, "backup", f"{world.scratch.path}/b/"], env=clock.env)
+        assert made.returncode == 0
+        clock.advance(90, step_s=30)
+        until(lambda: line()["status"] == "ok", "the news of the backup")
+        clock.advance(2 * DAY_S + 60, step_s=DAY_S)
+        assert line()["status"] == "warning" and "the newest backup is of 20" in line()["detail"]
 
 
 # -- opening ---------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,39 @@
+/* How old the newest backup is. Layer 4 (setup).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "backup_health.h"
+
+#include "clock.h"
+#include "replica_store.h"
+
+int backup_health_sync(struct backup_health *health, struct store *store, struct err *err) {
+    struct installation_age age;
+    int rc = installation_store_load_age(store, &age, err);
+    if (rc)
+        return rc;
+    atomic_store(&health->backup_at_ms, age.backup_at_ms);
+    atomic_store(&health->made_at_ms, age.made_at_ms);
+    return 0;
+}
+
+int64_t backup_health_last_ms(const struct backup_health *health) {
+    return atomic_load(&health->backup_at_ms);
+}
+
+void backup_health_check(const struct backup_health *health, struct findings *out) {
+    const int64_t made_at_ms = atomic_load(&health->made_at_ms), last_ms = atomic_load(&health->backup_at_ms);
+    struct finding f = {.step = "backup", .since_ms = last_ms ? last_ms : made_at_ms};
+    const bool is_old = clock_wall_ms() - f.since_ms >= BACKUP_OLD_MS;
+    char at[CLOCK_RFC3339_BYTES];
+    if (!made_at_ms)
+        return;
+    clock_format(last_ms, at);
+    if (!last_ms)
+        finding_say(&f, is_old ? FINDING_WARNING : FINDING_OK, "no backup was made yet");
+    else if (is_old)
+        finding_say(&f, FINDING_WARNING, "the newest backup is of %.16sZ, more than two days ago", at);
+    if (is_old)
+        finding_advise(
+            &f, "kaasctl backup FOLDER, or each day by itself: systemctl enable --now kaas-backup.timer; where that is on: "
+                "systemctl status kaas-backup");
+    findings_add(out, &f);
+}
