@@ -1,16 +1,18 @@
 # Service unit, system user, sample configuration, alert rules and dashboard.
 systemdsystemunitdir = $(prefix)/lib/systemd/system
 sysusersdir = $(prefix)/lib/sysusers.d
-systemdsystemunit_DATA = etc/kaasd.service
+systemdsystemunit_DATA = etc/kaasd.service etc/kaas-backup.service etc/kaas-backup.timer
 examplesdir = $(docdir)/examples
 examples_DATA = etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml etc/grafana/kaas.json
-EXTRA_DIST += etc/kaasd.service.in etc/kaas.sysusers etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml \
+EXTRA_DIST += etc/kaasd.service.in etc/kaas-backup.service.in etc/kaas-backup.timer etc/kaas.sysusers etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml \
     etc/prometheus/kaas-alerts-test.yaml etc/grafana/kaas.json etc/appliance/first-boot \
     etc/appliance/harmony-kaas.ovf.in etc/appliance/kaas-first-boot.service
 
 etc/kaasd.service: $(srcdir)/etc/kaasd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) etc && sed -e 's|@sbindir[@]|$(sbindir)|g' $(srcdir)/etc/kaasd.service.in >$@.tmp && mv $@.tmp $@
-CLEANFILES += etc/kaasd.service
+etc/kaas-backup.service: $(srcdir)/etc/kaas-backup.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) etc && sed -e 's|@bindir[@]|$(bindir)|g' $(srcdir)/etc/kaas-backup.service.in >$@.tmp && mv $@.tmp $@
+CLEANFILES += etc/kaasd.service etc/kaas-backup.service
 
 install-data-local: install-page
 	$(MKDIR_P) "$(DESTDIR)$(sysusersdir)" && $(INSTALL_DATA) $(srcdir)/etc/kaas.sysusers "$(DESTDIR)$(sysusersdir)/kaas.conf"

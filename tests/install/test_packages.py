@@ -156,6 +156,17 @@ def test_the_service_runs_shows_the_cluster_and_starts_at_boot(place: Packaged) 
     assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
 
 
+def test_a_backup_by_the_timer(place: Packaged) -> None:
+    """The unit has all rights that it needs, and no more are asked for; README.md has made a backup before."""
+    assert place.machine.ok("systemctl is-enabled kaas-backup.timer || true").strip() == "disabled"
+    place.machine.ok("systemctl enable --now kaas-backup.timer")
+    assert "kaas-backup.service" in place.machine.ok("systemctl list-timers --all kaas-backup.timer")
+    before = set(place.machine.ok("ls /var/backups/kaas").split())
+    place.machine.ok("systemctl start kaas-backup.service")
+    (new,) = set(place.machine.ok("ls /var/backups/kaas").split()) - before
+    assert "audit log      unbroken" in place.machine.ok(f"kaasctl backup --verify /var/backups/kaas/{new}")
+
+
 def test_the_same_packages_again_start_it_anew_and_keep_everything(place: Packaged) -> None:
     before = place.state("MainPID")
     place.machine.ok("cd /packages && apt-get install --yes --reinstall --no-install-recommends ./kaas-*.deb")
