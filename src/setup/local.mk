@@ -12,6 +12,10 @@ src_setup_libsetup_a_SOURCES = \
     src/setup/db_tool.h \
     src/setup/first_setup.c \
     src/setup/first_setup.h \
+    src/setup/forget.c \
+    src/setup/forget.h \
+    src/setup/os_user.c \
+    src/setup/os_user.h \
     src/setup/restore.c \
     src/setup/restore.h \
     src/setup/sealing.c \

@@ -5,6 +5,7 @@ src_store_libstore_a_SOURCES = \
     src/store/audit/audit_chain.h \
     src/store/audit/audit_start.c \
     src/store/audit/audit_lines.c \
+    src/store/audit/audit_renew.c \
     src/store/audit/audit_store.h \
     src/store/audit/audit_tx.c \
     src/store/audit/audit_tx.h \

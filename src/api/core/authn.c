@@ -2,52 +2,18 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "authn.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "accounts.h"
 #include "clock.h"
-#include "fsutil.h"
 #include "limits.h"
+#include "os_user.h"
 #include "str.h"
 #include "token.h"
 
-#define LOGIN_UID_NONE UINT32_MAX
-#define PASSWD_BYTES 4096
-
 /* The operating system vouches for this one: it may open the admin socket. */
 static const struct principal socket_admin = {.id = (char[]){"svc:admin-socket"}, .role = ROLE_ADMIN, .source = SOURCE_SOCKET};
-
-/* "anna (uid 1000)", or "uid 1000" where nobody has that number. Caller frees. */
-static char *describe_uid(uid_t uid) {
-    char bytes[PASSWD_BYTES];
-    struct passwd entry, *found = NULL;
-    if (getpwuid_r(uid, &entry, bytes, sizeof(bytes), &found) || !found)
-        return str_format("uid %u", (unsigned)uid);
-    return str_format("%s (uid %u)", found->pw_name, (unsigned)uid);
-}
-
-/* As whom the session began in which the process runs, whatever it has become by sudo since (proc_pid_loginuid(5)); LOGIN_UID_NONE: not known. */
-static uid_t read_login_uid(pid_t pid) {
-    _cleanup_free_ char *path = str_format("/proc/%d/loginuid", (int)pid);
-    _cleanup_strbuf_ struct strbuf text;
-    int64_t uid = LOGIN_UID_NONE;
-    strbuf_init(&text, 32);
-    if (pid > 0 && path && !fs_read(path, &text, NULL))
-        (void)str_to_i64(text.data, 0, LOGIN_UID_NONE, &uid);
-    return (uid_t)uid;
-}
-
-/* "anna (uid 1000) as root (uid 0)" for who came by sudo. */
-static char *describe_peer(const struct http_request *req, uid_t uid) {
-    const uid_t login_uid = read_login_uid(http_request_peer_pid(req));
-    _cleanup_free_ char *user = describe_uid(uid), *person = NULL;
-    if (login_uid == LOGIN_UID_NONE || login_uid == uid)
-        return STEAL(user);
-    person = describe_uid(login_uid);
-    return str_format("%s as %s", person ? person : "", user ? user : "");
-}
 
 static int use_socket(struct api_call *call, uid_t uid, struct err *err) {
     const struct api_options *options = &call->api->options;
@@ -56,7 +22,7 @@ static int use_socket(struct api_call *call, uid_t uid, struct err *err) {
         return err_remedy(err, "run the command as root or as the user of the service");
     }
     free(call->host_user);
-    call->host_user = describe_peer(call->req, uid);
+    call->host_user = os_user_describe(uid, http_request_peer_pid(call->req));
     if (!call->host_user)
         return err_set(err, ERR_NOMEM, "out of memory");
     call->self = socket_admin;

@@ -807,6 +807,8 @@ const struct cli_command cli_commands[] = {
     {"key", "remove-master", "KEY", "take an old master key that seals nothing out of the key file",
      .question = "Take the old master key out of the key file? Copies of the database made before need it. Type yes: ",
      .run = cmd_key_remove_master},
+    {"key", "forget-sealed", "", "go on without a master key that is lost, and what it sealed", .options = config_check_options,
+     .run = cmd_key_forget_sealed},
     {"key", "rotate-signing", "", "sign tokens with a new key", .options = rotate_signing_options,
      .call = "POST /v2/keys/signing/rotate",
      .question = "All tokens of the old key end with it: programs and pages must refresh or sign in again. Type yes: ",

@@ -1,8 +1,12 @@
 /* kaasctl key: what signs tokens, and what seals secrets in the database. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli_command.h"
+#include "forget.h"
+#include "os_user.h"
 #include "setup_files.h"
 #include "str.h"
 
@@ -159,4 +163,113 @@ int cmd_key_remove_master(struct cli *cli, struct err *err) {
     if (!rc)
         show_line(cli, "master key %s is no longer in %s; copy the file to the other replicas", id, path);
     return rc;
+}
+
+/* -- a master key that is lost ---------------------------------------------------------------------------------------------------- */
+
+/* A line for each thing that has to be registered or typed anew, with the command for it. */
+static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
+    const char *name = strchr(loss->name, '\'') ? loss->id : loss->name; /* for a shell */
+    const char *user = *loss->user && !strchr(loss->user, '\'') ? loss->user : "NAME", *what = NULL;
+    _cleanup_free_ char *command = NULL;
+    json_t *one;
+    switch (loss->table) {
+    case SEAL_TABLE_VCENTER_CREDENTIALS:
+        what = "vCenter";
+        command = str_format("kaasctl vcenter register '%s' --user ADMINISTRATOR", name);
+        break;
+    case SEAL_TABLE_LDAP_SOURCES:
+        what = "directory";
+        command = str_format("kaasctl ldap set '%s' --bind-password-file -", name);
+        break;
+    case SEAL_TABLE_HX_CREDENTIALS:
+        what = "HX user of vCenter";
+        command = str_format("kaasctl vcenter set-hx-credential '%s' --user '%s'", name, user);
+        break;
+    case SEAL_TABLE_HX_SECRETS:
+        what = "HX cluster";
+        command = str_format("kaasctl hx connect '%s' --user '%s'", name, user);
+        break;
+    case SEAL_TABLE_SIGNING_KEYS: /* made anew by themselves */
+    case SEAL_TABLE_AUDIT_KEYS:
+    case SEAL_TABLE_COUNT:
+    default: return;
+    }
+    one = json_object();
+    json_put_string(one, "kind", what);
+    json_put_string(one, "name", name);
+    json_put_string(one, "command", command);
+    json_add(list, one);
+}
+
+static json_t *cmd_key_list_losses(const struct forget *f) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < f->losses.count; i++)
+        cmd_key_put_loss(&f->losses.items[i], list);
+    return list;
+}
+
+/* One that works has its keys in memory: nothing is lost as long as it runs. */
+static int cmd_key_check_daemon(struct cli *cli, struct err *err) {
+    if (cli_connect_public(cli, NULL) || cli_send(cli, "GET /readyz", NULL, NULL, NULL, NULL))
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "kaasd runs here, and works: it holds its master keys in memory");
+    return err_remedy(err, "look for a copy of the key file first; if there is none: systemctl stop kaasd, then repeat this");
+}
+
+static int cmd_key_ask_forget(struct cli *cli, const struct forget *f, const json_t *list, struct err *err) {
+    cli_note("master key %s is not in %s%s.", f->missing.data, cli->config.secrets_master_key_file,
+             f->held.len ? "" : ", which is not there");
+    cli_note("What it sealed is given up for good, and has to be registered or typed anew:");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        cli_note("  %s %s", json_get_string(json_array_get(list, i), "kind"), json_get_string(json_array_get(list, i), "name"));
+    cli_note("and the keys of tokens%s.", f->is_audit_key_lost ? ", and the key of the audit log" : "");
+    return cli_confirm(
+        cli, "Is there no copy of the key file anywhere, with another replica or beside a backup? Type yes to go on without it: ",
+        err);
+}
+
+static int cmd_key_tell_forgotten(struct cli *cli, const struct forget *f, json_t *list, struct err *err) {
+    const char *path = cli->config.secrets_master_key_file;
+    _cleanup_json_ json_t *told = json_object();
+    show_line(cli, "Master key %s seals from now on: %s %s; keep a copy of it in another place, and copy it to other replicas.",
+              f->key_id, path, f->is_key_new ? "was made" : "holds it");
+    show_line(cli, "Users, grants, clusters and vCenters are as they were. Tokens that were issued are good no more.");
+    if (f->is_audit_key_lost)
+        show_line(
+            cli,
+            "The audit log has a new key: %llu lines were taken as they stand. On each other host: kaasctl audit accept-restore",
+            (unsigned long long)f->audit_lines);
+    show_line(cli, "Next:");
+    show_line(cli, "  systemctl restart kaasd");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        show_line(cli, "  %s", json_get_string(json_array_get(list, i), "command"));
+    if (!cli->is_json)
+        return 0;
+    json_put_string(told, "master_key", f->key_id);
+    json_put_bool(told, "is_new", f->is_key_new);
+    json_put_int(told, "audit_lines", (int64_t)f->audit_lines);
+    json_put(told, "to_do", json_incref(list));
+    return show_json(cli, told, err);
+}
+
+int cmd_key_forget_sealed(struct cli *cli, struct err *err) {
+    _cleanup_free_ char *config_path = cli_config_path_absolute(cli), *who = os_user_describe(geteuid(), getpid());
+    _cleanup_done_(forget_done) struct forget f = {.config = NULL};
+    _cleanup_json_ json_t *list = NULL;
+    struct setup_user user;
+    if (opt_get_common(&cli->given, "server"))
+        return cli_usage(cli, err, "run this on the host of kaasd, without --server");
+    int rc = setup_find_user(opt_get(&cli->given, "service-user"), &user, err);
+    if (rc)
+        return cli_as_usage(cli, rc);
+    rc = cli_load_config(cli, err);
+    rc = rc ? rc : cmd_key_check_daemon(cli, err);
+    rc = rc ? rc : forget_look(&cli->config, config_path, &f, err);
+    if (rc)
+        return rc;
+    list = cmd_key_list_losses(&f);
+    rc = cmd_key_ask_forget(cli, &f, list, err);
+    rc = rc ? rc : forget_run(&f, who, &user, err);
+    return rc ? rc : cmd_key_tell_forgotten(cli, &f, list, err);
 }

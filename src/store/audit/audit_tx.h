@@ -98,3 +98,9 @@ int audit_tx_tell(struct store_tx *tx, const struct audit_record *records, size_
 
 /* audit_tx_settle in a transaction of its own. */
 int audit_store_settle(struct store *store, struct err *err);
+
+struct seal;
+/* Puts a new key in place of the one of the database, which nothing opens any more: all lines are taken as they stand and hashed anew, and all ends signed,
+ * but for what replicas noted of each other's hashes, which is dropped. *lines counts them. The store appends with the new key from then on; before
+ * that nothing may be appended in the transaction. */
+int audit_tx_renew_key(struct store_tx *tx, struct seal *seal, uint64_t *lines, struct err *err);

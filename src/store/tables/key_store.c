@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_tx.h"
 #include "cleanup.h"
 #include "db_table.h"
 #include "store_tx.h"
@@ -379,4 +380,78 @@ int seal_store_reseal(struct store *store, struct seal_batch *batch, struct err 
     }
     held_rows_done(&call.rows);
     return rc;
+}
+
+/* -- values whose key is lost ---------------------------------------------------------------------------------------------- */
+
+static void seal_loss_done(struct seal_loss *loss) {
+    free(loss->id);
+    free(loss->name);
+    free(loss->user);
+}
+DB_LIST_DEFINE(seal_losses, seal_loss_done);
+
+static int key_store_add_loss(const struct db_row *row, void *arg, struct err *err) {
+    struct seal_losses *losses = arg;
+    struct seal_loss *item = db_list_add(&losses->items, &losses->count, sizeof(*item), err);
+    if (!item)
+        return ERR_NOMEM;
+    item->table = (enum seal_table)db_row_number(row, 0);
+    item->id = db_row_dup(row, 1);
+    item->name = db_row_dup(row, 2);
+    item->user = db_row_dup(row, 3);
+    return 0;
+}
+
+/* Of a NULL it is NULL, and so not true. */
+#define IS_LOST(sealed) "FIND_IN_SET(LOWER(HEX(SUBSTRING(" sealed ", 2, 4))), ?) = 0"
+_Static_assert(SEAL_TABLE_SIGNING_KEYS == 0 && SEAL_TABLE_VCENTER_CREDENTIALS == 1 && SEAL_TABLE_LDAP_SOURCES == 2 &&
+                   SEAL_TABLE_AUDIT_KEYS == 3 && SEAL_TABLE_HX_CREDENTIALS == 4 && SEAL_TABLE_HX_SECRETS == 5 &&
+                   SEAL_TABLE_COUNT == 6,
+               "the numbers in the query below, which has all of them");
+
+int seal_store_list_losses(struct store *store, const char *held, struct seal_losses *out, struct err *err) {
+    struct seal_losses losses = {0};
+    const struct db_arg ids = db_text(held);
+    int rc = store_query(
+        store,
+        "SELECT 0 AS place, kid, kid AS name, '' FROM signing_keys WHERE " IS_LOST(
+            "sealed") " UNION ALL SELECT DISTINCT 1, v.id, v.name, COALESCE(c.user_name, '') FROM vcenter_credentials c JOIN vcenters v ON v.id = c.vcenter_id"
+                      " WHERE c.state <> 'retired' AND " IS_LOST("c.sealed") " UNION ALL SELECT 2, name, name, COALESCE(bind_dn, '') FROM ldap_sources WHERE " IS_LOST("sealed") " UNION ALL SELECT 3, id, id, '' FROM audit_keys WHERE " IS_LOST(
+                          "sealed") " UNION ALL SELECT 4, v.id, v.name, c.user_name FROM hx_credentials c JOIN vcenters v ON v.id = c.vcenter_id WHERE " IS_LOST("c.sealed") " UNION ALL SELECT 5, h.id, h.name, c.user_name FROM hx_secrets s JOIN hx_connections c ON c.hx_cluster_id = s.hx_cluster_id"
+                                                                                                                                                                             " JOIN hx_clusters h ON h.id = s.hx_cluster_id WHERE s.kind = 'password' AND " IS_LOST(
+                                                                                                                                                                                 "s.sealed") " ORDER BY place, name",
+        DB_ARGS(ids, ids, ids, ids, ids, ids), "ittt", key_store_add_loss, &losses, err);
+    if (rc)
+        seal_losses_done(&losses);
+    else
+        *out = losses;
+    return rc;
+}
+
+static int sealed_forget(struct store_tx *tx, void *arg, struct err *err) {
+    static const char *const statements[] = {
+        "UPDATE vcenters v SET registered_at_ms = 0, version_no = version_no + 1 WHERE EXISTS (SELECT 1 FROM vcenter_credentials c"
+        " WHERE c.vcenter_id = v.id AND c.state <> 'retired' AND " IS_LOST("c.sealed") ")",
+        "UPDATE vcenter_credentials SET state = 'retired', sealed = NULL WHERE " IS_LOST("sealed"),
+        "UPDATE ldap_sources SET sealed = NULL, version_no = version_no + 1 WHERE " IS_LOST("sealed"),
+        "DELETE FROM signing_keys WHERE " IS_LOST("sealed"),
+        "DELETE FROM hx_secrets WHERE " IS_LOST("sealed"),
+        "DELETE FROM hx_credentials WHERE " IS_LOST("sealed"),
+    };
+    struct seal_forgetting *call = arg;
+    struct db_conn *conn = store_tx_conn(tx);
+    int rc = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(statements) && !rc; i++)
+        rc = db_run(conn, statements[i], DB_ARGS(db_text(call->held)), NULL, err);
+    rc = rc ? rc
+            : db_run(conn, "UPDATE installation SET master_key_id = ? WHERE id = 1", DB_ARGS(db_text(call->key_id)), NULL, err);
+    if (!rc && call->is_audit_key_lost)
+        rc = audit_tx_renew_key(tx, call->seal, &call->audit_lines, err);
+    return rc ? rc : audit_tx_append(tx, call->audit, 1, err);
+}
+
+int seal_store_forget(struct store *store, struct seal_forgetting *call, struct err *err) {
+    call->audit_lines = 0;
+    return store_tx(store, sealed_forget, call, err);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit_store.h"
 #include "err.h"
 #include "store.h"
 
@@ -138,3 +139,31 @@ struct seal_batch {
     unsigned rows;   /* gone over by this call; 0: the end */
 };
 int seal_store_reseal(struct store *store, struct seal_batch *batch, struct err *err);
+
+/* -- values whose key is lost ---------------------------------------------------------------------------------------------- */
+
+/* What was sealed by a key that is none of `held` (ids separated by commas) cannot be used any more. */
+struct seal_loss {
+    enum seal_table table;
+    char *id, *name; /* of the vCenter, directory, HX cluster; the kid */
+    char *user;      /* whose password it was; "": nobody's, or not known */
+};
+struct seal_losses {
+    struct seal_loss *items; /* by table, then name */
+    size_t count;
+};
+void seal_losses_done(struct seal_losses *losses); /* NULL is allowed */
+/* *out (uninitialised) is given back by seal_losses_done. */
+int seal_store_list_losses(struct store *store, const char *held, struct seal_losses *out, struct err *err);
+
+/* Takes it away, in one transaction with the line `audit`: signing keys and passwords are gone, login credentials retired and their vCenters not registered
+ * any more, a directory has no password; a lost key of the audit log is replaced (audit_tx_renew_key). `key_id` seals from then on. */
+struct seal;
+struct seal_forgetting {
+    const char *held, *key_id;
+    struct seal *seal; /* that key seals */
+    const struct audit_record *audit;
+    bool is_audit_key_lost; /* else the store has opened it */
+    uint64_t audit_lines;   /* out: that were hashed anew */
+};
+int seal_store_forget(struct store *store, struct seal_forgetting *call, struct err *err);
