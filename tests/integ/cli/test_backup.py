@@ -81,14 +81,20 @@ def place() -> Iterator[Place]:
 
 
 def test_what_is_in_it(place: Place) -> None:
+    directory_ca = place.kaasd.folder / "corp-ca.pem"
+    directory_ca.write_text("CA of a directory")
+    place.world.db.query("INSERT INTO ldap_sources (name, kind, urls, ca_file, search_base, bind_kind, is_disabled, created_at_ms,"
+                         " updated_at_ms, version_no) VALUES ('corp', 'ad', 'ldaps://127.0.0.1:1', %s, 'DC=x', 'keytab', 1, 1, 1, 1)",
+                         str(directory_ca), database="kaas")
     path = place.backup()
+    place.world.db.query("DELETE FROM ldap_sources", database="kaas")
     assert re.fullmatch(rf"kaas-[0-9a-f]{{8}}-\d{{8}}T\d{{6}}\.\d{{3}}Z{SUFFIX}", path.name)
     assert path.stat().st_mode & 0o777 == 0o600 and place.folder.stat().st_mode & 0o777 == 0o700
     backup, key = path.read_bytes(), place.key.read_bytes()
     head = backups.head_of(backup)
     files, sql = backups.contents(backup, key)
     assert head["master_key"] in place.kaasd.ctl.ok("key", "master") and head["schema"].startswith("01")
-    assert set(files) == {str(place.kaasd.config), str(place.kaasd.tls.cert_file), str(place.kaasd.tls.key_file)}
+    assert set(files) == {str(place.kaasd.config), str(place.kaasd.tls.cert_file), str(place.kaasd.tls.key_file), str(directory_ca)}
     assert files[str(place.kaasd.config)] == place.kaasd.config.read_bytes()
     assert b"CREATE TABLE `clusters`" in sql and b"-- Dump completed" in sql
     assert key not in backup and key not in sql and key.hex().encode() not in sql.lower()
@@ -298,8 +304,10 @@ def test_verify_finds_sql_that_does_not_run(place: Place) -> None:
 
 
 def test_no_command_of_the_client_is_run(place: Place) -> None:
+    """Not even without the line by which newer clients forbid it to themselves."""
     sign = place.away / "run"
-    broken_in(place, b"-- Dump completed", b"\\! touch %s\nsystem touch %s\n-- Dump completed" % (str(sign).encode(), str(sign).encode()))
+    commands = b"\\! touch %s\nsystem touch %s\n" % (str(sign).encode(), str(sign).encode())
+    broken_in(place, b"/*M!999999\\- enable the sandbox mode */", commands)
     assert not sign.exists()
 
 
@@ -329,7 +337,9 @@ def damaged(source: bytes, key: bytes) -> list[tuple[bytes, str]]:
     """Backups that must be refused, and what has to be said of each."""
     ends, head, plain = backups.ends_of(source), backups.head_of(source), backups.open_backup(source, key)
     cut, newer = "not written to the end, or was cut off", "install version 7.1 or a newer one"
+    large = backups.seal_backup(head, plain + b"-- large\n" * 200_000, key)  # of two chunks: the first one is good
     return [
+        (large[:-1], cut), (large[:backups.ends_of(large)[1]], cut), (large[:-1] + bytes([large[-1] ^ 1]), "was changed or is damaged"),
         (source[:ends[0]], cut), (source[:ends[1] - 1], cut), (b"", "no backup of kaasd"), (b"CREATE TABLE a;\n" * 9, "no backup of kaasd"),
         (source[:-1] + bytes([source[-1] ^ 1]), "was changed or is damaged"), (source + b"x", "something follows behind its end"),
         (backups.seal_backup({**head, "schema": "9999_new.sql", "version": "7.1"}, plain, key), newer),
@@ -370,7 +380,7 @@ def test_the_host_is_lost(place: Place) -> None:
     assert kaasd.config.stat().st_mode & 0o777 == 0o600 and (kaasd.folder / "master.key").read_bytes() == key
     kaasd.start()
     assert lists(kaasd) == before
-    assert session.ask("GET", "/v2/whoami").status_code == 401  # what was open is not any more
+    assert session.call("GET", "/v2/whoami").status_code == 401  # what was open is not any more
     admin, status = kaasd.admin(), f"/v2/vcenters/{world.vcenter.instance_uuid}/status"
     until(lambda: admin.get(status)["state"] == "connected", "the login at the vCenter")
     assert world.vcenter.control.extensions() == login  # by the same certificate: nothing was registered anew

@@ -111,7 +111,7 @@ def test_all_else_stays(place: Place) -> None:
     kaasd.start()
 
     assert place.lists() == before and kaasd.ctl.json("user", "list") == users
-    assert session.ask("GET", "/v2/whoami").status_code == 401  # its token was signed by a key that is gone
+    assert session.call("GET", "/v2/whoami").status_code == 401  # its token was signed by a key that is gone
     after = place.audit()
     assert after[:len(lines)] == lines or [line for line in after if line in lines] == lines  # as they stood
     assert kaasd.ctl.run("audit", "verify").returncode == 0
