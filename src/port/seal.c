@@ -88,7 +88,7 @@ static int seal_take_keys(struct seal *seal, const char *path, const struct strb
     if (!bytes->len || bytes->len % SEAL_KEY_BYTES || bytes->len > SEAL_KEYS_MAX * SEAL_KEY_BYTES) {
         (void)err_set(err, ERR_CONFIG, "master key file %s has %zu bytes instead of %d for each of 1 to %d keys", path,
                       bytes->len, SEAL_KEY_BYTES, SEAL_KEYS_MAX);
-        return err_remedy(err, "restore the file from its backup; a new key cannot open what the old one sealed");
+        return err_remedy(err, "put a copy of it in its place; a new key cannot open what the old one sealed");
     }
     while (seal->count < bytes->len / SEAL_KEY_BYTES) {
         struct key *key = &seal->keys[seal->count];
@@ -125,7 +125,7 @@ static int replace_keys(struct seal *seal, const struct seal *fresh, const char 
     if (sealing == fresh->count) {
         str_hex(seal->keys[seal->sealing].id, KEY_ID_BYTES, id);
         (void)err_set(err, ERR_CONFIG, "master key file %s lacks key %s, which seals", path, id);
-        return err_remedy(err, "put the key file of the other replicas, or the one from the backup, in its place");
+        return err_remedy(err, "put the key file of the other replicas, or a copy of it, in its place");
     }
     secret_wipe(seal->keys, sizeof(seal->keys));
     memcpy(seal->keys, fresh->keys, sizeof(seal->keys));

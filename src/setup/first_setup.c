@@ -179,9 +179,8 @@ int setup_make_master_key(struct store *store, const char *path, const struct se
     if (*missing) {
         (void)err_set(err, ERR_CONFIG, "the database holds secrets sealed by master key %s, which %s %s", missing,
                       is_there ? "is not in" : "was in a file that is gone:", path);
-        return err_remedy(err,
-                          "put the key file of another replica, or the one from the backup, in its place; if there is none, see "
-                          "\"If the master key is lost\" in docs/admin/install.md");
+        return err_remedy(err, "put the key file of another replica, or a copy of it, in its place; if there is none anywhere: "
+                               "kaasctl key forget-sealed");
     }
     random_bytes(bytes, sizeof(bytes));
     strbuf_init_secret(&key, sizeof(bytes));

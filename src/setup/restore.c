@@ -11,6 +11,7 @@
 
 #include "audit_store.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "db_tool.h"
 #include "fsutil.h"
 #include "replica_store.h"
@@ -217,6 +218,22 @@ static int restore_load(struct restore *r, const struct store_options *login, co
     return db_tool_finish(&tool, err);
 }
 
+static int restore_write_line(const struct restore *r, const struct restore_to *to, struct store *store, struct err *err) {
+    char at[CLOCK_RFC3339_BYTES], reason[400];
+    clock_format(r->reader.head.at_ms, at);
+    (void)snprintf(reason, sizeof(reason), "from the backup of %.19sZ, made on %.200s; what was written after it is lost", at,
+                   r->reader.head.host);
+    const struct audit_record line = audit_record_make(NULL, &(struct audit_event){.action = "installation.restore",
+                                                                                   .principal_name = to->who,
+                                                                                   .source = "socket",
+                                                                                   .object_kind = "installation",
+                                                                                   .object_id = r->reader.head.installation,
+                                                                                   .reason = reason});
+    int rc = audit_store_open_key(store, r->seal, err);
+    rc = rc ? rc : audit_store_sign_new(store, err);
+    return rc ? rc : audit_store_append(store, &line, err);
+}
+
 static int restore_fill(struct restore *r, const struct restore_to *to, struct restore_result *out, struct err *err) {
     _cleanup_done_(db_login_done) struct db_login login = {.password = {.is_secret = true}};
     _cleanup_(store_free) struct store *store = NULL;
@@ -232,6 +249,7 @@ static int restore_fill(struct restore *r, const struct restore_to *to, struct r
     rc = rc ? rc : store_new(&login.options, &store, err);
     rc = rc ? rc : database_end_sessions(store, &out->sessions, err);
     rc = rc ? rc : installation_store_note_backup(store, r->reader.head.at_ms, err);
+    rc = rc ? rc : restore_write_line(r, to, store, err);
     return rc ? rc : database_count(store, &out->counts, err);
 }
 

@@ -36,6 +36,7 @@ struct restore_to {
     const char *key_file;
     struct setup_database_admin admin;
     struct setup_user user; /* of the service */
+    const char *who;        /* runs this, for the audit log: os_user_describe */
 };
 
 /* Looks for what stands in the way, a line each in `told`: files that differ from the backup's, tables in the database, a kaasd that runs. What is there
@@ -51,7 +52,7 @@ struct restore_result {
     struct database_counts counts;
 };
 /* Makes database and accounts, loads the database, brings its schema up to this program, ends all sessions (who ended one since would find it open
- * again). If it fails, the database is dropped again. ERR_DATABASE, ERR_SCHEMA. */
+ * again), and writes an audit line. If it fails, the database is dropped again. ERR_DATABASE, ERR_SCHEMA. */
 int restore_database(struct restore *r, const struct restore_to *to, struct restore_result *out, struct err *err);
 
 /* -- in a scratch database ------------------------------------------------------------------------------------------------- */

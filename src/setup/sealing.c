@@ -123,8 +123,7 @@ static int sealing_note_held(struct sealing *s, struct err *err) {
 
 static int sealing_missing(const struct sealing *s, const char *key_id, const char *what, struct err *err) {
     (void)err_set(err, ERR_CONFIG, "the master key file %s does not hold key %s, %s", s->key_file, key_id, what);
-    return err_remedy(err,
-                      "put the master key file of another replica, or the one from the backup, in its place and restart kaasd");
+    return err_remedy(err, "put the master key file of another replica, or a copy of it, in its place and restart kaasd");
 }
 
 /* Nothing may be sealed by a key that is not here: it would come to light at the worst moment. */

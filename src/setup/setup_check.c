@@ -39,8 +39,7 @@ int setup_find_user(const char *name, struct setup_user *out, struct err *err) {
 /* -- whether kaasd can start with its configuration and the files that this names ---------------------------------- */
 
 #define PEM_BYTES_MAX (4U * 1024U * 1024U)
-#define NO_KEY_REMEDY \
-    "first set-up: run kaasctl init; else put the key file of another replica, or the one from the backup, in its place"
+#define NO_KEY_REMEDY "first set-up: run kaasctl init; else put the key file of another replica, or a copy of it, in its place"
 
 static void check_master_key(const struct config *config, struct config_report *report) {
     struct seal *seal = NULL;

@@ -11,6 +11,7 @@
 #include "cli_command.h"
 #include "cli_prompt.h"
 #include "clock.h"
+#include "os_user.h"
 #include "restore.h"
 #include "secret.h"
 #include "setup_files.h"
@@ -285,9 +286,9 @@ static int cmd_restore_run(struct cli *cli, const struct restore_to *to, const c
 
 int cmd_restore(struct cli *cli, struct err *err) {
     const char *wanted = opt_get(&cli->given, "service-user");
-    _cleanup_free_ char *config_path = cli_config_path_absolute(cli);
+    _cleanup_free_ char *config_path = cli_config_path_absolute(cli), *who = os_user_describe(geteuid(), getpid());
     _cleanup_secret_ char *password = NULL;
-    struct restore_to to = {.config_path = config_path, .key_file = opt_get(&cli->given, "master-key")};
+    struct restore_to to = {.config_path = config_path, .who = who, .key_file = opt_get(&cli->given, "master-key")};
     int rc = cmd_backup_check_here(cli, err);
     if (rc)
         return rc;

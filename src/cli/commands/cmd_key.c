@@ -234,7 +234,9 @@ static int cmd_key_tell_forgotten(struct cli *cli, const struct forget *f, json_
     _cleanup_json_ json_t *told = json_object();
     show_line(cli, "Master key %s seals from now on: %s %s; keep a copy of it in another place, and copy it to other replicas.",
               f->key_id, path, f->is_key_new ? "was made" : "holds it");
-    show_line(cli, "Users, grants, clusters and vCenters are as they were. Tokens that were issued are good no more.");
+    show_line(
+        cli,
+        "Users, grants, clusters and vCenters are as they were. Tokens that were issued are good no more: everybody signs in again.");
     if (f->is_audit_key_lost)
         show_line(
             cli,

@@ -385,6 +385,8 @@ def test_the_host_is_lost(place: Place) -> None:
     until(lambda: admin.get(status)["state"] == "connected", "the login at the vCenter")
     assert world.vcenter.control.extensions() == login  # by the same certificate: nothing was registered anew
     assert kaasd.ctl.run("audit", "verify").returncode == 0
+    (line,) = kaasd.ctl.json("audit", "list", "--action", "installation.restore")
+    assert "what was written after it is lost" in line["reason"] and "uid" in line["principal_name"]
     lines = kaasd.ctl.json("audit", "list", "--action", "audit.accept")
     assert any("no file about this replica" in line["reason"] for line in lines)
     assert world.by_ticket("viewer-east").get("/v2/clusters")["total"]

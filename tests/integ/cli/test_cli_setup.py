@@ -259,7 +259,7 @@ def test_init_makes_no_master_key_beside_a_sealed_database(make_kaasd: Callable[
     assert result.returncode == FAILED
     assert f"sealed by master key {key_id}" in result.stderr
     assert str(key) in result.stderr
-    assert "from the backup" in result.stderr
+    assert "or a copy of it, in its place" in result.stderr and "kaasctl key forget-sealed" in result.stderr
     assert (key.read_bytes() if key.exists() else None) == found_instead
     key.touch(0o600)
     key.write_bytes(kept)
