@@ -125,6 +125,11 @@ def keytab_is_out_of_date(walk: Walk) -> None:
     domain(walk).set_password("svc-kaas", "Another-Passw0rd-1")
 
 
+def backup_is_cut_off(walk: Walk) -> None:
+    """A copy that was not made to its end."""
+    walk.backup.write_bytes(walk.backup.read_bytes()[:-1])
+
+
 # with --with-ad
 AD_SABOTAGES: dict[str, Step] = {
     "ldap-test": controller_dies,
@@ -153,5 +158,6 @@ SABOTAGES: dict[str, Step] = {
     "panel-hx": nonce_is_of_somebody_else,
     "panel-vsphere": session_of_client_has_ended,
     "logout": session_was_ended_elsewhere,
+    "backup-restore": backup_is_cut_off,
     "unregister": password_is_wrong,
 }

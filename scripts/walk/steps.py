@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from env.places import TOP, Scratch, free_port, program
 from env.prefixproxy import PrefixProxy
 from env.samples import EAST, SAMPLES, hidden_from, visible_to
 from env.vcenter import StrictVcenter, User, start_strict
+from env.wait import until
 from hx import HostPage, HxConnect
 
 from .curl import Answer, Curl, WalkError
@@ -68,6 +70,8 @@ class Walk:
         self.ticket = ""
         self.token = ""  # of viewer-east, from the session id
         self.admin_token = ""
+        self.backup: Path
+        self.key: Path  # a copy of the master key
         # HX Connect, its page, and the client certificate of its service
         self.service_port = free_port()
         self.hx: HxConnect
@@ -275,6 +279,30 @@ def logout(walk: Walk) -> None:
     must(ended.jq(".code") == "session_ended", f"after the logout: {ended.body[:200]}")
 
 
+def prepare_backup(walk: Walk) -> None:
+    """A backup, and the master key in another place; then the host is lost, and the database."""
+    walk.key = walk.scratch.path / "master.key.copy"
+    shutil.copy2(walk.kaasd.folder / "master.key", walk.key)
+    walk.backup = Path(walk.kaasd.ctl.json("backup", f"{walk.scratch.path}/backups/")["path"])
+    walk.kaasd.stop()
+    walk.db.query("DROP DATABASE kaas")
+    walk.db.query("DROP USER kaas@localhost, kaas_owner@localhost")
+    walk.kaasd.lose_host()
+
+
+def restore(walk: Walk) -> None:
+    """From the file and the key alone: the same list, the login at the vCenter, an unbroken audit log."""
+    walk.kaasd.ctl.ok("restore", str(walk.backup), "--master-key", str(walk.key), "--database-admin", "root")
+    walk.kaasd.start()
+    body = {"username": "admin", "password": walk.kaasd.admin_password}
+    walk.admin_token = walk.curl.ok(200, "POST", "/v2/login/password", body=body).jq(".access_token")
+    names = walk.curl.ok(200, "GET", "/v2/clusters", token=walk.admin_token).jq("[.items[].name]")
+    must(names == visible_to("admin"), f"after the restore the administrator sees {names}")
+    path = f"/v2/vcenters/{walk.vcenter.instance_uuid}/status"
+    until(lambda: walk.curl.ok(200, "GET", path, token=walk.admin_token).jq(".state") == "connected", "the login at the vCenter")
+    walk.kaasd.ctl.ok("audit", "verify")
+
+
 def unregister(walk: Walk) -> None:
     walk.kaasd.ctl.ok("vcenter", "unregister", walk.vcenter.address, "--user", walk.vcenter.admin.login, "--password-file", "-",
                       "--yes", stdin=walk.unregister_password + "\n")
@@ -310,6 +338,7 @@ STEPS: Steps = (
     ("list-admin", None, list_admin),
     ("page", None, page),
     ("logout", None, logout),
+    ("backup-restore", prepare_backup, restore),
     ("unregister", None, unregister),
     ("stop", None, stop),
 )

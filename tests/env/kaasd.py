@@ -7,6 +7,7 @@ import os
 import pwd
 import re
 import secrets
+import shutil
 import subprocess
 import time
 from collections.abc import Sequence
@@ -164,6 +165,13 @@ class Kaasd:
             raise WorldError(f"{self.name}: {reports[0]} (and {len(reports) - 1} more) in {process.log_path}\n{process.tail(60)}")
         if status:
             raise WorldError(f"{self.name} ended with status {status}:\n{process.tail()}")
+
+    def lose_host(self) -> None:
+        """Everything of this host but what our clients trust: configuration, keys, certificates, state. It is stopped."""
+        ca = self.tls.ca_file.read_bytes()
+        shutil.rmtree(self.folder)
+        self.tls.ca_file.parent.mkdir(parents=True)
+        self.tls.ca_file.write_bytes(ca)
 
     def kill(self) -> None:
         """As power loss would."""

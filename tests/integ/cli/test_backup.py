@@ -64,10 +64,7 @@ class Place:
         self.kaasd.stop()
         self.world.db.query("DROP DATABASE kaas")
         self.world.db.query("DROP USER kaas@localhost, kaas_owner@localhost")
-        ca = self.kaasd.tls.ca_file.read_bytes()  # what our clients trust
-        shutil.rmtree(self.kaasd.folder)
-        self.kaasd.tls.ca_file.parent.mkdir(parents=True)
-        self.kaasd.tls.ca_file.write_bytes(ca)
+        self.kaasd.lose_host()
 
 
 @pytest.fixture(scope="module")
