@@ -211,8 +211,8 @@ static int cmd_restore_show(struct cli *cli, const struct restore *r, const stru
     for (size_t i = 0; i < r->reader.items.count; i++)
         show_line(cli, "%-14s %s", i ? "" : "files", i ? r->reader.items.items[i].path : to->config_path);
     show_line(cli, "%-14s %s (%s)", "master key", config->secrets_master_key_file, r->reader.head.key_id);
-    show_line(cli, "%-14s %s, with new passwords of the accounts %s and %s", "database", config->database_name,
-              config->database_user, config->database_owner_user);
+    show_line(cli, "%-14s %s, with accounts %s and %s", "database", config->database_name, config->database_user,
+              config->database_owner_user);
     show_line(cli, "%-14s %" PRIu64 " clusters, %" PRIu64 " vCenters, %" PRIu64 " users, %" PRIu64 " audit lines", "holds",
               counts->clusters, counts->vcenters, counts->users, counts->audit_lines);
     if (result->migrated)

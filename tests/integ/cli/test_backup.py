@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from env import backups
 from env.clock import clocked_world
 from env.full import World
@@ -97,6 +98,34 @@ def test_what_is_in_it(place: Place) -> None:
     assert key not in backup and key not in sql and key.hex().encode() not in sql.lower()
     for secret in ("database.password", "database-owner.password"):
         assert (place.kaasd.folder / secret).read_text().strip().encode() not in sql + b"".join(files.values())
+
+
+def test_the_certificate_that_kaasd_made_itself(place: Place) -> None:
+    before = place.kaasd.config.read_text()
+    settings = yaml.safe_load(before)
+    del settings["server"]["tls_certificate"], settings["server"]["tls_key"]
+    own = {Path(settings["state_dir"]) / f"server.{end}": end.encode() for end in ("crt", "key")}
+    try:
+        place.kaasd.config.write_text(yaml.safe_dump(settings))
+        for path, text in own.items():
+            path.write_bytes(text)
+        backup = place.backup()
+    finally:
+        place.kaasd.config.write_text(before)
+        for path in own:
+            path.unlink()
+    files, _ = backups.contents(backup.read_bytes(), place.key.read_bytes())
+    assert {path: files.get(str(path)) for path in own} == own
+
+
+def test_a_file_that_is_missing_is_told(place: Place) -> None:
+    before = place.kaasd.config.read_text()
+    try:
+        place.kaasd.config.write_text(before.replace("server:", "auth:\n  kerberos:\n    keytab: /nowhere/krb5.keytab\nserver:"))
+        said = place.kaasd.ctl.run("backup", f"{place.folder}/")
+    finally:
+        place.kaasd.config.write_text(before)
+    assert said.returncode == 0 and "/nowhere/krb5.keytab, which is named, is not there" in said.stderr
 
 
 def test_progress_in_plain_lines(place: Place) -> None:

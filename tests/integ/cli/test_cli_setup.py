@@ -496,6 +496,7 @@ def test_completion() -> None:
     assert complete("session", "--principal", "anna", "e") == ["end"]
     assert complete("key", "rotate-") == ["rotate-master", "rotate-signing"]
     assert complete("access", "") == ["explain"]
+    assert complete("restore", str(TOP / "READ")) == complete("backup", "--master-key", str(TOP / "READ")) == [str(TOP / "README.md")]
     assert complete("doctor", "") == []
 
 
