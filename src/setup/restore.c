@@ -3,7 +3,9 @@
 #include "restore.h"
 
 #include <config.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -68,6 +70,28 @@ static int restore_read_config(struct restore *r, struct err *err) {
     return rc ? err_set(err, rc, "the configuration in the backup cannot be used: %s", why.text) : 0;
 }
 
+/* The CA of a database on another machine is needed before the files of the host are written, and where none are. */
+static int restore_put_ca(struct restore *r, struct err *err) {
+    const struct backup_item *ca = NULL;
+    for (size_t i = 0; *r->config.database_host && i < r->reader.items.count; i++)
+        if (str_eq(r->reader.items.items[i].path, r->config.database_tls_ca_file))
+            ca = &r->reader.items.items[i];
+    if (!ca)
+        return 0;
+    char path[] = "/tmp/kaas-database-ca.XXXXXX";
+    _cleanup_close_ int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot make a file in /tmp: %m");
+    r->ca_file = str_dup(path);
+    if (!r->ca_file) {
+        (void)unlink(path);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    if (write(fd, ca->bytes, ca->count) != (ssize_t)ca->count)
+        return err_set(err, ERR_IO, "cannot write %s: %m", path);
+    return str_replace(&r->config.database_tls_ca_file, path, err);
+}
+
 int restore_open(const char *path, const char *key_file, const struct backup_watcher *watcher, struct restore *r,
                  struct err *err) {
     *r = (struct restore){.watcher = *watcher};
@@ -76,10 +100,14 @@ int restore_open(const char *path, const char *key_file, const struct backup_wat
     rc = rc ? rc : seal_open_file(key_file, &r->seal, err);
     rc = rc ? rc : restore_read_all(r, err);
     rc = rc ? rc : backup_unseal(&r->reader, r->seal, err);
-    return rc ? rc : restore_read_config(r, err);
+    rc = rc ? rc : restore_read_config(r, err);
+    return rc ? rc : restore_put_ca(r, err);
 }
 
 void restore_done(struct restore *r) {
+    if (r->ca_file)
+        (void)unlink(r->ca_file);
+    free(r->ca_file);
     backup_close(&r->reader);
     seal_free(r->seal);
     config_free(&r->config);
@@ -288,6 +316,8 @@ static int prove_chain(struct store *store, unsigned replica_id, const char *nam
 static int prove_chains(struct restore *r, struct store *store, struct err *err) {
     struct audit_chain_list list = {0};
     int rc = audit_store_open_key(store, r->seal, err);
+    rc = rc ? rc
+            : audit_store_sign_new(store, err); /* as the first start does, which may not have been when the backup was made */
     rc = rc ? rc : audit_store_list_chains(store, &list, err);
     for (size_t i = 0; i < list.count && !rc; i++)
         rc = prove_chain(store, list.items[i].replica_id, list.items[i].name, err);

@@ -19,6 +19,7 @@ struct restore {
     struct config config; /* as it is in the backup */
     struct backup_watcher watcher;
     uint64_t sql_bytes; /* of the database in it */
+    char *ca_file; /* the CA of a database elsewhere, as a file for the time being: the host may not have it yet. NULL: none */
 };
 
 /* Reads all of the backup with the keys of `key_file`, before anything is done: it is whole and unchanged, not of a newer schema than this program's,

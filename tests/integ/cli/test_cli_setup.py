@@ -7,6 +7,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -319,6 +320,28 @@ def test_kaasd_works_with_a_database_on_another_host(scratch: Scratch, remote_db
     result = kaasd.ctl.run("db", "status")
     assert result.returncode != 0
     assert "certificate" in result.stderr
+
+
+def test_backup_and_restore_with_a_database_on_another_host(ctl: Kaasctl, etc: Path, remote_db: RemoteMariadb, tmp_path: Path) -> None:
+    """By TLS, with its CA from the backup where the host has none."""
+    ca, key = etc / "db-ca.pem", tmp_path / "master.key"
+    shutil.copy(remote_db.tls.ca_file, ca)
+    assert remote_db.init(ctl, "--database-ca-file", str(ca)).returncode == 0
+    shutil.copy2(etc / "master.key", key)
+    path = ctl.json("backup", f"{tmp_path}/b/")["path"]
+    remote_db.server.query("DROP DATABASE kaas")
+    for file in etc.iterdir():
+        file.unlink()
+    as_dba = "--database-admin", "dba", "--database-admin-password-file", "-", "--master-key", str(key)
+    before = set(Path("/tmp").glob("kaas-database-ca.*"))
+    restored = ctl.run("restore", path, *as_dba, stdin="secret of the dba\n")
+    assert restored.returncode == 0, restored.stderr
+    assert ca.read_bytes() == remote_db.tls.ca_file.read_bytes() and set(Path("/tmp").glob("kaas-database-ca.*")) == before
+    assert "up to date" in ctl.ok("db", "status")
+    assert ctl.run("backup", "--verify", path, *as_dba, stdin="secret of the dba\n").returncode == 0
+    ca.write_bytes(make_server_cert(tmp_path / "other").ca_file.read_bytes())
+    refused = ctl.run("backup", f"{tmp_path}/b/")
+    assert refused.returncode != 0 and "certificate" in refused.stderr
 
 
 def test_a_database_on_another_host_needs_its_ca(ctl: Kaasctl, remote_db: RemoteMariadb, tmp_path: Path) -> None:
