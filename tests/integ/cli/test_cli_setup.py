@@ -327,6 +327,7 @@ def test_backup_and_restore_with_a_database_on_another_host(ctl: Kaasctl, etc: P
     ca, key = etc / "db-ca.pem", tmp_path / "master.key"
     shutil.copy(remote_db.tls.ca_file, ca)
     assert remote_db.init(ctl, "--database-ca-file", str(ca)).returncode == 0
+    ctl.config.write_text(f"state_dir: {tmp_path}/state\n" + ctl.config.read_text())
     shutil.copy2(etc / "master.key", key)
     path = ctl.json("backup", f"{tmp_path}/b/")["path"]
     remote_db.server.query("DROP DATABASE kaas")
