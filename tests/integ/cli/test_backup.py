@@ -53,6 +53,7 @@ class Place:
         self.key = self.away / "master.key"
         shutil.copy2(self.kaasd.folder / "master.key", self.key)
         self.folder = world.scratch.path / "backups"
+        self.folder.mkdir(mode=0o700)
 
     def backup(self, *more: str) -> Path:
         return Path(self.kaasd.ctl.json("backup", f"{self.folder}/", *more)["path"])
@@ -87,7 +88,7 @@ def test_what_is_in_it(place: Place) -> None:
     path = place.backup()
     place.world.db.query("DELETE FROM ldap_sources", database="kaas")
     assert re.fullmatch(rf"kaas-[0-9a-f]{{8}}-\d{{8}}T\d{{6}}\.\d{{3}}Z{SUFFIX}", path.name)
-    assert path.stat().st_mode & 0o777 == 0o600 and place.folder.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600
     backup, key = path.read_bytes(), place.key.read_bytes()
     head = backups.head_of(backup)
     files, sql = backups.contents(backup, key)
@@ -126,6 +127,13 @@ def test_a_file_that_is_missing_is_told(place: Place) -> None:
     finally:
         place.kaasd.config.write_text(before)
     assert said.returncode == 0 and "/nowhere/krb5.keytab, which is named, is not there" in said.stderr
+
+
+def test_a_folder_is_made(place: Place) -> None:
+    folder = place.world.scratch.path / "new/er"
+    assert place.kaasd.ctl.run("backup", str(folder)).returncode == FAILED  # a file, whose folder is not there
+    place.kaasd.ctl.ok("backup", f"{folder}/")
+    assert len(made(folder)) == 1 and folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_progress_in_plain_lines(place: Place) -> None:
