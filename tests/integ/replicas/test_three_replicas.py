@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -12,11 +13,14 @@ from pathlib import Path
 import pytest
 import requests
 import yaml
+from env.certs import make_server_cert
+from env.galera import SIZES, template
 from env.haproxy import Haproxy
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
+from env.netns import Network
 from env.places import BIN, TOP, Scratch, program
-from env.process import run
+from env.process import Process, run
 from env.replicas import Replicas
 from env.vcenter import StrictVcenter, start_strict
 from env.vimclient import read_all, session
@@ -70,6 +74,28 @@ def test_mariadb_takes_its_file() -> None:
     assert told.returncode == 0, told.stderr
     options = dict(re.findall(r"^([a-z-]+) +(\S+)$", told.stdout.split("\nVariables (--variable-name=value)")[1], re.M))
     assert (options["binlog-format"], options["innodb-autoinc-lock-mode"], options["wsrep-cluster-name"]) == ("ROW", "2", "kaas")
+
+
+def test_a_database_node_tells_the_others_an_address_of_the_network(scratch: Scratch) -> None:
+    """Beside Debian's own file, which binds the server to 127.0.0.1; and nobody can connect to it by the network."""
+    tls = make_server_cert(scratch.path / "tls")
+    text = (EXAMPLE / "galera.cnf").read_text()
+    for name, file in (("galera.key", tls.key_file), ("galera.pem", tls.cert_file), ("galera-ca.pem", tls.ca_file)):
+        text = text.replace(f"/etc/mysql/{name}", str(file))
+    config = scratch.path / "my.cnf"
+    config.write_text(f"[mysqld]\nbind-address = 127.0.0.1\n{text}")
+    data = shutil.copytree(template(), scratch.path / "data")
+    with Network(scratch) as network:
+        for words in ("link add eth0 type veth peer name eth1", "addr add 192.0.2.11/24 dev eth0", "link set eth0 up"):
+            assert run([*network.inside, "ip", *words.split()]).returncode == 0
+        root = ("--user=root",) if os.geteuid() == 0 else ()
+        node = Process("node", [*network.inside, "/usr/sbin/mariadbd", f"--defaults-file={config}", *root, *SIZES, f"--datadir={data}",
+                                f"--socket={scratch.path}/db.sock", f"--tmpdir={scratch.path}", "--wsrep-new-cluster"], scratch.log)
+        node.wait_until(lambda: "mariadbd: ready for connections" in node.log, "a cluster of one")
+        assert re.findall(r"base_host = ([\d.]+)", node.log) == ["192.0.2.11"]
+        listening = run([*network.inside, "ss", "--listening", "--tcp", "--numeric"]).stdout
+        assert re.findall(r":(\d+) ", listening) == ["4567"]
+        node.kill()
 
 
 # -- three of them behind haproxy --------------------------------------------------------------------------------------------
