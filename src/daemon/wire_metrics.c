@@ -100,12 +100,19 @@ static void write_pools(const struct wire *wire, struct metric_page *page) {
         worker_pool_write_metrics(pools[i].workers, page, pools[i].name, NULL, NULL);
 }
 
+static void write_backup(const struct wire *wire, struct metric_page *page) {
+    const int64_t last_ms = backup_health_last_ms(&wire->backup);
+    if (last_ms)
+        metric_sample(page, METRIC_BACKUP_LAST, (double)(last_ms / 1000));
+}
+
 void wire_write_metrics(void *arg, struct metric_page *page) {
     const struct wire *wire = arg;
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->parts.inventory);
     write_process(wire, page);
     write_servers(wire, page);
     write_pools(wire, page);
+    write_backup(wire, page);
     store_write_metrics(wire->store, page);
     inventory_write_metrics(wire->parts.inventory, page);
     signon_write_metrics(wire->parts.signon, page);

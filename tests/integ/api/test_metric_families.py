@@ -18,9 +18,9 @@ from env.watching import add_cluster, samples, until_watching
 from hx import HxConnect
 
 NAMES = {name: kind for kind, name in re.findall(r'^METRIC\(\w+, (\w+), "(\w+)"', (TOP / "src/base/metrics.def").read_text(), re.M)}
-# what nothing in this world does: no Kerberos, no directory, no session or right in need, no trouble
+# what nothing in this world does: no Kerberos, no directory, no session or right in need, no trouble, a backup in the last test only
 UNSEEN = {"kaas_kerberos_tokens_total", "kaas_hx_call_failures_total", "kaas_vcenter_call_failures_total", "kaas_http_notices_total",
-          "kaas_link_work_failures_total", "kaas_database_errors_total"}
+          "kaas_link_work_failures_total", "kaas_database_errors_total", "kaas_backup_last_timestamp_seconds"}
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +157,11 @@ def test_the_process_is_that_process(world: World) -> None:
     assert samples(world.admin, "kaas_build_info") == {f'{{version="{version}"}}': 1}
     assert value(world.admin, "kaas_ready") == 1
     assert value(world.admin, "kaas_http_connections", '{server="https"}') >= 1
+
+
+def test_the_newest_backup_is_told(world: World, tmp_path: Path) -> None:
+    before = int(time.time())
+    world.kaasd.ctl.ok("backup", f"{tmp_path}/")
+    world.kaasd.stop()  # it looks once a minute, and when it starts
+    world.kaasd.start()
+    until(lambda: value(world.admin, "kaas_backup_last_timestamp_seconds") >= before, "the time of the backup")
