@@ -395,7 +395,8 @@ class Handler(BaseHTTPRequestHandler):
         known = self.world.hx_clusters
         found = [hx for hx in known if name in (hx["name"], hx["hx_uuid"], hx["management_address"])]
         if len(found) > 1:
-            items = [{k: hx[k] for k in ("id", "name", "name_source", "hx_uuid", "vcenter_id")} | {"moref": hx["vsphere_cluster"]["moref"]}
+            items = [{k: hx[k] for k in ("id", "name", "name_source", "hx_uuid", "vcenter_id")}
+                     | {"path": "{datacenter}/{name}".format(**hx["vsphere_cluster"]), "moref": hx["vsphere_cluster"]["moref"]}
                      for hx in found]
             raise Refusal(409, "ambiguous", f'"{name}" fits {len(found)} HX clusters', "ask by hx_cluster_id", candidates=items)
         if not found:

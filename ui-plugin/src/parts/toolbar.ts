@@ -71,7 +71,7 @@ export class Toolbar extends LitElement {
     const options = this.hxOptions ?? [];
     const first = this.hxFailed ? strings.list.hxNotLoaded : strings.list.allHxClusters;
     return html`<select aria-label=${strings.list.hxCluster} ?disabled=${this.hxOptions === null} @change=${this.onSelect}>
-      <option value="" ?selected=${this.hxClusterId === ''}>${first}</option>
+      <option value="" ?selected=${this.hxClusterId === '' && this.hxName === ''}>${first}</option>
       ${this.hxName ? html`<option value=${this.hxName} selected>${this.hxName}</option>` : nothing}
       ${options.map((hx) => html`<option value=${hx.id} ?selected=${hx.id === this.hxClusterId}>${hx.label}</option>`)}
     </select>`;

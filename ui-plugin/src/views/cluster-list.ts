@@ -172,8 +172,7 @@ export class ClusterList extends LitElement {
 
   private renderHxFault({ failure, candidates }: NonNullable<ClusterListModel['hxFault']>) {
     const heading = (candidates.length > 0 ? strings.list.hxSeveral : strings.list.hxUnknown)(this.model.query.hxName);
-    const options = this.hxOptions() ?? [];
-    const label = (hx: { id: string; name: string }): string => options.find(({ id }) => id === hx.id)?.label ?? hx.name;
+    const label = ({ name, path }: (typeof candidates)[number]): string => (path ? `${name} (${path})` : name);
     return html`<kaas-notice tone="warning" heading=${heading} .failure=${candidates.length > 0 ? null : describeFailure(failure, this.viewerRole === 'admin')}>
       <p class="choices">${candidates.map((hx) => html`<button type="button" @click=${() => this.ask({ hxClusterId: hx.id })}><bdi>${label(hx)}</bdi></button>`)}
         <button type="button" @click=${() => this.ask({ hxClusterId: '' })}>${strings.list.showAll}</button></p>
