@@ -118,6 +118,10 @@ class Machine:
         """A line of shell as root."""
         return run(self._inside(command), stdin=stdin, limit_s=limit_s)
 
+    def run_beside(self, *command: str | Path, stdin: str = "", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """A program of ours, in the network of the machine."""
+        return run(["nsenter", "--target", self._leader(), "--net", *command], stdin=stdin, env=env)
+
     def ok(self, command: str, *, stdin: str = "", limit_s: float = READY_LIMIT_S) -> str:
         """Output of a line that must succeed."""
         result = self.run(command, stdin=stdin, limit_s=limit_s)

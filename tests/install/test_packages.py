@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from env.machine import require
 from env.places import CACHE, TOP, Scratch
 from env.process import run
 from packaged import LIMIT_S, make
-from place import CURL, STEPS, Place, named
+from place import CURL, PASSWORD, STEPS, Place, named
 from readme import commands, section
 
 PACKAGES = ("kaas-server", "kaas-cli", "kaas-ui")
@@ -74,7 +75,7 @@ def test_a_release_is_dated_and_signed(packages: Path, elsewhere: Path, scratch:
     assert "changes that are not committed" in run([program, "--release", "--key", good]).stderr
     git = ["git", "-C", elsewhere, "-c", "user.name=r", "-c", "user.email=r@localhost"]
     assert run([*git, "commit", "--quiet", "--all", "--message", "release"]).returncode == 0
-    made = run([program, "--release", "--key", good], limit_s=LIMIT_S, env={"KAAS_CACHE": f"{CACHE}"})
+    made = run([program, "--release", "--key", good, "deb"], limit_s=LIMIT_S, env={"KAAS_CACHE": f"{CACHE}"})
     assert made.returncode == 0, made.stdout + made.stderr
     check_release(elsewhere / "build/packages", scratch.path, good)
     older, newer = (run(["dpkg-deb", "--field", deb(folder, "kaas-server"), "Version"]).stdout.strip()
@@ -156,6 +157,17 @@ def test_the_service_runs_shows_the_cluster_and_starts_at_boot(place: Packaged) 
     assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
 
 
+def visit(place: Packaged, scratch: Scratch, name: str) -> None:
+    """The administrator signs in by a browser and sees the cluster."""
+    seen = place.machine.run_beside(sys.executable, TOP / "tests/install/visit.py", scratch.path / name, "https://127.0.0.1:8443",
+                                    "admin", "prod-1", stdin=f"{PASSWORD}\n", env={"PYTHONPATH": f"{TOP / 'tests'}"})
+    assert seen.returncode == 0, seen.stderr[-3000:]
+
+
+def test_the_first_administrator_sees_the_cluster_in_a_browser(place: Packaged, scratch: Scratch) -> None:
+    visit(place, scratch, "first")
+
+
 def test_a_backup_by_the_timer(place: Packaged) -> None:
     """The unit has all rights that it needs, and no more are asked for; README.md has made a backup before."""
     assert place.machine.ok("systemctl is-enabled kaas-backup.timer || true").strip() == "disabled"
@@ -167,7 +179,7 @@ def test_a_backup_by_the_timer(place: Packaged) -> None:
     assert "audit log      unbroken" in place.machine.ok(f"kaasctl backup --verify /var/backups/kaas/{new}")
 
 
-def test_the_host_is_lost_and_comes_back(place: Packaged) -> None:
+def test_the_host_is_lost_and_comes_back(place: Packaged, scratch: Scratch) -> None:
     """By the guide: from a backup and the master key, with the owners and modes of before."""
     owners = "stat -c '%n %U:%G %a' /etc/kaas /etc/kaas/* /var/lib/kaas /var/lib/kaas/server.*"
     before, clusters = place.machine.ok(owners), place.machine.ok("kaasctl cluster list")
@@ -183,6 +195,7 @@ def test_the_host_is_lost_and_comes_back(place: Packaged) -> None:
     assert place.machine.ok(owners) == before
     assert place.machine.ok("kaasctl cluster list") == clusters
     place.machine.ok("rm -r /media/safe")
+    visit(place, scratch, "again")
 
 
 def test_the_same_packages_again_start_it_anew_and_keep_everything(place: Packaged) -> None:
