@@ -103,7 +103,7 @@ static void write_pools(const struct wire *wire, struct metric_page *page) {
 static void write_backup(const struct wire *wire, struct metric_page *page) {
     const int64_t last_ms = backup_health_last_ms(&wire->backup);
     if (last_ms)
-        metric_sample(page, METRIC_BACKUP_LAST, (double)(last_ms / 1000));
+        metric_sample(page, METRIC_BACKUP_LAST, (double)last_ms / 1000);
 }
 
 void wire_write_metrics(void *arg, struct metric_page *page) {
