@@ -109,7 +109,7 @@ void wire_check_health(void *arg, struct findings *out) {
     directories_check_health(wire->parts.identity, out);
     kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, out);
     check_session_key(wire, out);
-    backup_health_check(&wire->backup, out);
+    backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, out);
     if (!snapshot)
         return;
     services_check_health(snapshot->platform, out);
@@ -162,7 +162,7 @@ void wire_log_health(struct wire *wire) {
     wire_health_check_store(wire, &checks);
     directories_check_health(wire->parts.identity, &checks);
     kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, &checks);
-    backup_health_check(&wire->backup, &checks);
+    backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, &checks);
     note_changes(&wire->health_log, &checks);
     findings_done(&checks);
 }

@@ -19,18 +19,18 @@ int64_t backup_health_last_ms(const struct backup_health *health) {
     return atomic_load(&health->backup_at_ms);
 }
 
-void backup_health_check(const struct backup_health *health, struct findings *out) {
+void backup_health_check(const struct backup_health *health, int64_t warn_after_ms, struct findings *out) {
     const int64_t made_at_ms = atomic_load(&health->made_at_ms), last_ms = atomic_load(&health->backup_at_ms);
     struct finding f = {.step = "backup", .since_ms = last_ms ? last_ms : made_at_ms};
-    const bool is_old = clock_wall_ms() - f.since_ms >= BACKUP_OLD_MS;
+    const bool is_old = clock_wall_ms() - f.since_ms >= warn_after_ms;
     char at[CLOCK_RFC3339_BYTES];
-    if (!made_at_ms)
+    if (!made_at_ms || !warn_after_ms)
         return;
     clock_format(last_ms, at);
     if (!last_ms)
         finding_say(&f, is_old ? FINDING_WARNING : FINDING_OK, "no backup was made yet");
     else if (is_old)
-        finding_say(&f, FINDING_WARNING, "the newest backup is of %.16sZ, more than two days ago", at);
+        finding_say(&f, FINDING_WARNING, "the newest backup is of %.16sZ, which is longer ago than backup.warn_after", at);
     if (is_old)
         finding_advise(
             &f, "kaasctl backup FOLDER, or each day by itself: systemctl enable --now kaas-backup.timer; where that is on: "

@@ -9,8 +9,6 @@
 #include "finding.h"
 #include "store.h"
 
-#define BACKUP_OLD_MS (2 * 24 * 3600 * INT64_C(1000)) /* health warns from here on */
-
 /* Wall clock; 0: not read yet, or none. Zeroed at first; written by one thread, read by any. */
 struct backup_health {
     _Atomic int64_t made_at_ms; /* the installation */
@@ -23,5 +21,6 @@ int backup_health_sync(struct backup_health *health, struct store *store, struct
 /* When the newest good backup of the installation began, whichever host made it: wall clock; 0: none was made, or it is not known yet. */
 int64_t backup_health_last_ms(const struct backup_health *health);
 
-/* Adds the line `backup` once the database has been read: a warning if the newest one, or with none the installation, is older than BACKUP_OLD_MS. */
-void backup_health_check(const struct backup_health *health, struct findings *out);
+/* Adds the line `backup` once the database has been read: a warning if the newest one, or with none the installation, is older than warn_after_ms (0:
+ * no line). */
+void backup_health_check(const struct backup_health *health, int64_t warn_after_ms, struct findings *out);

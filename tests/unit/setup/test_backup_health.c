@@ -17,7 +17,9 @@ static struct finding look(int64_t made_age_ms, int64_t backup_age_ms) {
     struct finding f = {.step = ""};
     atomic_store(&health.made_at_ms, made_age_ms ? NOW_MS - made_age_ms : 0);
     atomic_store(&health.backup_at_ms, backup_age_ms ? NOW_MS - backup_age_ms : 0);
-    backup_health_check(&health, &found);
+    backup_health_check(&health, 2 * CLOCK_DAY_MS, &found);
+    backup_health_check(&health, 0, &found); /* nobody wants to know */
+    assert_in_range(found.count, 0, 1);
     if (found.count)
         f = found.items[0];
     findings_done(&found);
