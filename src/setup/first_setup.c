@@ -243,13 +243,29 @@ static int open_admin(const struct config *config, const struct setup_database_a
     return store_new(&options, out, err);
 }
 
+/* Without passwords. */
+static struct store_accounts accounts_of(const struct config *config) {
+    const char *host = *config->database_host ? "%" : "localhost";
+    return (struct store_accounts){.database = config->database_name,
+                                   .owner = {.name = config->database_owner_user, .host = host},
+                                   .runtime = {.name = config->database_user, .host = host}};
+}
+
+/* Says how to come as one who may, if that is what failed. */
+static int advise_admin(const struct config *config, int rc, struct err *err) {
+    if (rc == ERR_DATABASE)
+        (void)err_remedy(
+            err,
+            *config->database_host
+                ? "is MariaDB running there, with TLS? give an account that may create accounts by --database-admin"
+                : "is MariaDB running? give its socket with --database-socket and run this as root or as a database administrator");
+    return rc;
+}
+
 int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,
                         const struct setup_user *user, struct err *err) {
     _cleanup_strbuf_ struct strbuf runtime, owning;
-    const char *host = *config->database_host ? "%" : "localhost";
-    struct store_accounts accounts = {.database = config->database_name,
-                                      .owner = {.name = config->database_owner_user, .host = host},
-                                      .runtime = {.name = config->database_user, .host = host}};
+    struct store_accounts accounts = accounts_of(config);
     _cleanup_(store_free) struct store *store = NULL;
     int rc;
     strbuf_init_secret(&runtime, 1024);
@@ -263,13 +279,31 @@ int setup_make_database(const struct config *config, const char *config_path, co
     accounts.runtime.password = runtime.data;
     if (!rc)
         rc = store_create_accounts(store, &accounts, err);
-    if (rc == ERR_DATABASE)
-        (void)err_remedy(
-            err,
-            *config->database_host
-                ? "is MariaDB running there, with TLS? give an account that may create accounts by --database-admin"
-                : "is MariaDB running? give its socket with --database-socket and run this as root or as a database administrator");
-    return rc;
+    return advise_admin(config, rc, err);
+}
+
+int setup_check_admin(const struct config *config, const struct setup_database_admin *admin, struct err *err) {
+    _cleanup_(store_free) struct store *store = NULL;
+    char host[STORE_HOST_BYTES];
+    struct err why = {0};
+    int rc = open_admin(config, admin, &store, &why);
+    if (!rc)
+        rc = store_lookup_host(store, host, &why);
+    if (rc != ERR_DATABASE)
+        return err_move(err, rc, &why);
+    (void)err_set(err, rc, "the database cannot be asked as its administrator %s: %s", admin->user ? admin->user : os_user(),
+                  why.text);
+    return advise_admin(config, rc, err);
+}
+
+int setup_drop_database(const struct config *config, const struct setup_database_admin *admin, struct err *err) {
+    struct store_accounts accounts = accounts_of(config);
+    _cleanup_(store_free) struct store *store = NULL;
+    int rc = open_admin(config, admin, &store, err);
+    accounts.owner.password = accounts.runtime.password = "";
+    if (!rc)
+        rc = store_drop_accounts(store, &accounts, err);
+    return advise_admin(config, rc, err);
 }
 
 static int grant_as_admin(const struct config *config, const struct store_runtime *runtime, struct err *err) {

@@ -61,6 +61,12 @@ struct store_options setup_admin_login(const struct config *config, const struct
 int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,
                         const struct setup_user *user, struct err *err);
 
+/* Whether that administrator can sign in. Errors of store.h. */
+int setup_check_admin(const struct config *config, const struct setup_database_admin *admin, struct err *err);
+
+/* Drops the database and both accounts, for good. The password files stay. Errors of store.h. */
+int setup_drop_database(const struct config *config, const struct setup_database_admin *admin, struct err *err);
+
 /* How to migrate; all-zero is the usual case. */
 struct setup_migration {
     const char *resolve_file;                     /* a half-applied file that a person has looked at, or NULL */

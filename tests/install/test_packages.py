@@ -207,7 +207,9 @@ def test_the_same_packages_again_start_it_anew_and_keep_everything(place: Packag
 
 
 def test_removing_all_of_it_leaves_nothing(place: Packaged) -> None:
-    for command in commands(section(place.guide, "Removing all of it")):
+    first, *others = commands(section(place.guide, "Removing all of it"))
+    place.answer(first, ("assword", place.administrator.password), ("yes", "yes"))
+    for command in others:
         place.machine.ok(command.replace("apt-get purge", "apt-get purge --yes"))
     left = place.machine.ok("find / -xdev -iname '*kaas*'").split()
     assert [path for path in left if not path.startswith(("/run/systemd/", f"{TOP}/"))] == []

@@ -73,6 +73,20 @@ OPTIONS restore_options[] = {
     END,
 };
 
+OPTIONS uninstall_options[] = {
+    {"dry-run", NULL, "look at each vCenter and tell what would be done; change nothing"},
+    {"records", NULL, "only list where records of this installation stand, by its database; kaasd need not run"},
+    {"user", "NAME", "account of the vCenters, used once and not kept (default: kaasd's own login, if it may)", OPT_OWN, NULL,
+     'u'},
+    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    {"force", NULL, "go on where a vCenter cannot be reached or does not allow it; the record stays there"},
+    {"drop-database", NULL, "drop the database and both accounts, too"},
+    {"database-socket", "PATH", "unix socket of MariaDB"},
+    {"database-admin", "USER", "database account that may drop accounts (default: your own)"},
+    {"database-admin-password-file", "FILE", "its password, - for standard input"},
+    END,
+};
+
 OPTIONS doctor_options[] = {
     {"vcenter", "VCENTER", "examine this vCenter step by step, registered or only added"},
     {"address", "HOST[:PORT]", "look at an address that was not added: name, port, certificate"},
@@ -813,6 +827,10 @@ const struct cli_command cli_commands[] = {
      .call = "POST /v2/keys/signing/rotate",
      .question = "All tokens of the old key end with it: programs and pages must refresh or sign in again. Type yes: ",
      .says = "the new signing key {kid} is published; it signs from {signs_from:19}Z on", .more = cmd_key_rotate_signing},
+    {"uninstall", NULL, "", "take back what this installation wrote at vCenters and HX clusters, and end all sessions",
+     .options = uninstall_options,
+     .question = "Remove this installation from all these? Nobody can sign in by them any more. Type yes: ",
+     .run = cmd_uninstall},
     {"doctor", NULL, "", "look for what is wrong, with a remedy for each finding", .options = doctor_options, .run = cmd_doctor},
     {"health", NULL, "", "health of kaasd in detail", .call = "GET /v2/health", .tell = cmd_health_tell},
     {"version", NULL, "", "versions of kaasctl and kaasd", .run = cmd_version},

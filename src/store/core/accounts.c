@@ -227,3 +227,24 @@ int store_create_accounts(struct store *admin, const struct store_accounts *acco
     int rc = account_check(accounts, err);
     return rc ? rc : store_read(admin, store_accounts_create, &copy, err);
 }
+
+/* The accounts first: kaasd can make no connection any more that would find the database gone. */
+static int store_accounts_drop(struct db_conn *conn, void *arg, struct err *err) {
+    const struct store_accounts *accounts = arg;
+    const struct store_account *both[] = {&accounts->runtime, &accounts->owner};
+    _cleanup_strbuf_ struct strbuf sql;
+    int rc = 0;
+    strbuf_init(&sql, STATEMENT_BYTES_MAX);
+    for (size_t i = 0; !rc && i < sizeof(both) / sizeof(both[0]); i++) {
+        strbuf_addf(&sql, "DROP USER IF EXISTS `%s`@`%s`", both[i]->name, both[i]->host);
+        rc = account_run(conn, &sql, err);
+    }
+    strbuf_addf(&sql, "DROP DATABASE IF EXISTS `%s`", accounts->database);
+    return rc ? rc : account_run(conn, &sql, err);
+}
+
+int store_drop_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err) {
+    struct store_accounts copy = *accounts;
+    int rc = account_check(accounts, err);
+    return rc ? rc : store_read(admin, store_accounts_drop, &copy, err);
+}

@@ -69,6 +69,9 @@ struct store_accounts {
  * account with CREATE USER and GRANT OPTION, without database. ERR_UNPROCESSABLE for names outside the allowed letters. */
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err);
 
+/* Drops the database and both accounts, those that are there; passwords are not looked at. As store_create_accounts. */
+int store_drop_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err);
+
 /* Whom store_grant_runtime gives rights. */
 struct store_runtime {
     const char *database, *name, *host; /* as in store_accounts */
