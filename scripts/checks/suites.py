@@ -247,6 +247,12 @@ def install() -> Count:
     return pytest("install", "install", limit_s=SUITE_LIMIT_S)
 
 
+def upgrade() -> Count:
+    """From each release of tests/releases; the older programs are built once a machine."""
+    folder, built = plain_build()
+    return pytest("upgrade", "upgrade", limit_s=SUITE_LIMIT_S) if built.ok else judged(Count(), built)
+
+
 def demo() -> Count:
     """The walk through the main job in the build that users get, without and with a domain."""
     walk = run("demo", "scripts/demo", "--once")
@@ -349,6 +355,7 @@ SUITES = [
     Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full"),
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
     Suite("install", "README.md on a bare Debian: installed, set up, started at boot, removed", install, "full"),
+    Suite("upgrade", "from each older release: upgrade, side by side, back, three replicas one after the other", upgrade, "full"),
     Suite("fuzz", "short runs of the fuzz targets", fuzz, "full"),
     Suite("coverage", "the seeds of the fuzz targets reach 95 % of each decoder", verdict("coverage", "scripts/decoder-coverage"), "full"),
     Suite("faults", "2,000 faults against three vCenters", verdict("faults", "scripts/faults", "--faults", "2000", "--seed", "1"), "full"),

@@ -39,11 +39,14 @@ def laid_over(settings: dict[str, Any], options: dict[str, Any]) -> dict[str, An
 class Kaasctl:
     """Runs kaasctl with the configuration of one daemon."""
 
-    def __init__(self, config: Path) -> None:
+    def __init__(self, config: Path, programs: Path | None = None) -> None:
+        """`programs`: as of Kaasd."""
         self.config = config
+        self.programs = programs
 
     def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return run([program("kaasctl"), "--config", self.config, *arguments, *self._as_whom(arguments)], stdin=stdin)
+        kaasctl = self.programs / "kaasctl" if self.programs else program("kaasctl")
+        return run([kaasctl, "--config", self.config, *arguments, *self._as_whom(arguments)], stdin=stdin)
 
     @staticmethod
     def _as_whom(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -66,8 +69,10 @@ class Kaasd:
     """One replica with a folder of its own."""
 
     def __init__(self, scratch: Scratch, database_socket: Path, name: str = "kaasd", *, tls: ServerCert | None = None,
-                 options: dict[str, Any] | None = None, env: dict[str, str] | None = None, port: int | None = None) -> None:
-        """`env`: more of the daemon's environment, such as KRB5_CONFIG. `port`: in place of any that is free."""
+                 options: dict[str, Any] | None = None, env: dict[str, str] | None = None, port: int | None = None,
+                 programs: Path | None = None) -> None:
+        """`env`: more of the daemon's environment, such as KRB5_CONFIG. `port`: in place of any that is free. `programs`: folder with
+        those of another version (env.releases)."""
         self.name = name
         self.env = env or {}
         self.scratch = scratch
@@ -77,7 +82,7 @@ class Kaasd:
         self.port = port or free_port()
         self.tls = tls or make_server_cert(self.folder / "tls")
         self.config = self.folder / "kaasd.yaml"
-        self.ctl = Kaasctl(self.config)
+        self.ctl = Kaasctl(self.config, programs)
         self.process: Process | None = None
         # A clock that is put forward ends connections that are idle; a request just on its way there would be lost.
         self._api = Api(self.url, self.tls.ca_file, shared=client(self.tls.ca_file, keeps_connections="KAAS_TEST_CLOCK" not in self.env))
@@ -89,6 +94,10 @@ class Kaasd:
     @property
     def url(self) -> str:
         return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def program(self) -> Path:
+        return self.ctl.programs / "kaasd" if self.ctl.programs else program("kaasd")
 
     def api(self, token: str | None = None) -> Api:
         return self._api.as_token(token)
@@ -117,14 +126,15 @@ class Kaasd:
         self.ctl.ok("init", "--database-socket", str(self.database_socket), "--database-admin", "root", "--admin-password-file", "-",
                     stdin=self.admin_password + "\n")
 
-    def beside(self, name: str, *, database_socket: Path | None = None, options: dict[str, Any] | None = None) -> Kaasd:
+    def beside(self, name: str, *, database_socket: Path | None = None, options: dict[str, Any] | None = None,
+               programs: Path | None = None) -> Kaasd:
         """Another replica of this installation, configured, not started: the same master key, account of the database, certificate and
         public address, on the same database server or, of a cluster of them, on the one with that socket. `options` are its own."""
         shared = {"secrets": {"master_key_file": str(self.folder / "master.key")},
                   "database": {"password_file": str(self.folder / "database.password")},
                   "server": {"public_url": self.url}, "replica": {"name": name}}
         return Kaasd(self.scratch, database_socket or self.database_socket, name, tls=self.tls, options=laid_over(shared, options or {}),
-                     env=self.env)
+                     env=self.env, programs=programs)
 
     def check_config(self, user: str = USER) -> subprocess.CompletedProcess[str]:
         return run([program("kaasd"), "--config", self.config, "--check-config", "--service-user", user])
@@ -148,7 +158,7 @@ class Kaasd:
 
     def spawn(self, inside: Sequence[str] = ()) -> Process:
         """Starts the daemon without waiting for readiness; `inside` as of netns.Network."""
-        self.process = Process(self.name, [*inside, program("kaasd"), "--config", self.config], self.scratch.log, self.env)
+        self.process = Process(self.name, [*inside, self.program, "--config", self.config], self.scratch.log, self.env)
         return self.process
 
     def start(self) -> None:
