@@ -3,10 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pymysql
 import pytest
@@ -14,9 +12,8 @@ import requests
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
 from env.places import Scratch
+from env.schema import LAST, undo_of
 
-SQL = Path(__file__).parents[3] / "sql"
-LAST = max(path.name for path in SQL.glob("*.sql"))
 COLUMNS = "(file, sha256, state, started_at_ms, done_at_ms)"
 
 
@@ -63,17 +60,6 @@ def started(daemon: Kaasd) -> Iterator[tuple[str, str, str]]:
 
 def change(database: Mariadb, sql: str, *values: str) -> None:
     database.query(sql, *values, database="kaas")
-
-
-def undo_of(file: str) -> str:
-    """What takes back a migration that adds one table or one column; one that makes a key anew may be run again as it is."""
-    text = (SQL / file).read_text()
-    if re.search(r"DROP KEY (\w+),\s+ADD KEY \1 ", text):
-        return "DO 0"
-    table = re.search(r"^CREATE TABLE (\w+)", text, re.MULTILINE)
-    column = re.search(r"^ALTER TABLE (\w+) ADD COLUMN (\w+)", text, re.MULTILINE)
-    assert table or column, f"{file} adds neither a table nor a column: this test wants one that can be undone"
-    return f"DROP TABLE {table[1]}" if table else f"ALTER TABLE {column[1]} DROP COLUMN {column[2]}" if column else ""
 
 
 def test_an_older_schema_is_refused_and_says_what_to_run(installation: Kaasd, database: Mariadb) -> None:
