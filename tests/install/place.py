@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from env.kaasd import ONE_TIME_PASSWORD
@@ -45,6 +45,20 @@ class Place:
         self.machine.ok(f"systemd-run --unit=vcenter {BIN}/strictvc -listen {VCENTER_ADDRESS}:443 -tunnel-listen {VCENTER_ADDRESS}:80 "
                         f"-names vc.example.com -ready-file /run/vcenter.json -world {DEFAULT_WORLD}")
         self.machine.until("test -s /run/vcenter.json", "a vCenter")
+
+    def rejoin(self) -> None:
+        """A vCenter of the same identity, but of another certificate and without our record: what ran as one is gone with a reboot."""
+        self.start_vcenter()
+        self.machine.ok("kaasctl vcenter trust vc.example.com --yes")
+        self.answer("kaasctl vcenter register vc.example.com --user administrator@vsphere.local", ("assword", self.administrator.password))
+
+    def remove_all(self, replaced: Mapping[str, str]) -> None:
+        """The commands of the guide; where one has a word of `replaced`, that stands for the whole of it."""
+        first, *others = commands(section(self.guide, "Removing all of it"))
+        self.answer(first, ("assword", self.administrator.password), ("yes", "yes"))
+        for command in others:
+            told = self.machine.ok(next((new for word, new in replaced.items() if word in command), command) + " 2>&1")
+            assert "WARNING" not in told, told
 
     def answer(self, command: str, *dialog: tuple[str, str]) -> None:
         """A command that asks. Without sudo, which puts a terminal of its own between, where one does not see whether there is an echo."""

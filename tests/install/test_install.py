@@ -178,11 +178,8 @@ def test_the_programs_need_no_other_packages_than_those_named(place: Built, scra
 
 
 def test_removing_all_of_it_leaves_nothing(place: Built) -> None:
-    first, *others = commands(section(place.guide, "Removing all of it"))
-    place.answer(first, ("assword", place.administrator.password), ("yes", "yes"))
-    for command in others:
-        built = "sudo make uninstall && sudo systemctl daemon-reload"  # as it says below them
-        place.machine.ok(f"cd {TREE}/build && {built if 'apt-get' in command else command}")
+    place.rejoin()
+    place.remove_all({"apt-get purge": f"cd {TREE}/build && sudo make uninstall && sudo systemctl daemon-reload"})  # as it says below them
     left = place.machine.ok("find / -xdev -iname '*kaas*'").split()
     assert [path for path in left if not path.startswith(("/usr/src/", "/run/systemd/", f"{TOP}/"))] == []
     sql = "SELECT User FROM mysql.user WHERE User LIKE 'kaas%'; SHOW DATABASES LIKE 'kaas'"

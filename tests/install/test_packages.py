@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from env.machine import require
 from env.places import CACHE, TOP, Scratch
 from env.process import run
+from env.schema import LAST, undo_of
 from packaged import LIMIT_S, make
 from place import CURL, PASSWORD, STEPS, Place, named
 from readme import commands, section
@@ -206,11 +208,79 @@ def test_the_same_packages_again_start_it_anew_and_keep_everything(place: Packag
     assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
 
 
+INSTALL = "cd /packages && apt-get install --yes --reinstall --no-install-recommends ./kaas-*.deb 2>&1"
+
+
+def test_an_upgrade_brings_the_schema_up_to_date(place: Packaged) -> None:
+    """From one that lacks the last file, as if the release before were installed."""
+    place.machine.ok("mariadb kaas", stdin=f"DELETE FROM schema_migrations WHERE file = '{LAST}'; {undo_of(LAST)};")
+    said = place.machine.ok(INSTALL)
+    assert f"kaas-server: applying {LAST}" in said
+    place.wait_ready()
+
+
+def test_without_the_database_the_packages_are_installed_and_say_what_to_run(place: Packaged) -> None:
+    place.machine.ok("systemctl mask --runtime --now mariadb")  # kaasd wants it, which would start it again
+    said = place.machine.ok(INSTALL)
+    assert "could not be brought up to this version" in said
+    assert "kaasctl db migrate" in said
+    place.machine.ok("systemctl unmask --runtime mariadb && systemctl start mariadb")
+    place.wait_ready()
+
+
+def test_a_host_without_the_owners_password_can_be_the_second(place: Packaged) -> None:
+    """The schema was brought up to date by another one: there is nothing to say."""
+    place.machine.ok("mv /etc/kaas/database-owner.password /root/kept")
+    assert "could not be brought up" not in place.machine.ok(INSTALL)
+    place.machine.ok("mv /root/kept /etc/kaas/database-owner.password")
+    place.wait_ready()
+
+
+def newer(packages: Path, folder: Path) -> Path:
+    """Packages of a version to come, whose schema is two releases ahead; the programs are the same."""
+    folder.mkdir()
+    for name in ("kaas-server", "kaas-cli"):
+        tree = folder / name
+        assert run(["dpkg-deb", "--raw-extract", deb(packages, name), tree]).returncode == 0
+        control = tree / "DEBIAN/control"
+        here = re.findall(r"^Version: (.*)$", control.read_text(), re.M)[0]
+        control.write_text(control.read_text().replace(here, "99.0"))
+        mark = tree / "usr/share/kaas/schema-release"
+        if mark.exists():
+            mark.write_text(f"{int(mark.read_text()) + 2}\n")
+        assert run(["dpkg-deb", "--root-owner-group", "--build", tree, folder / f"{name}_99.0.deb"]).returncode == 0
+    return folder
+
+
+def test_an_older_version_is_refused_before_it_breaks_what_runs(place: Packaged, packages: Path) -> None:
+    place.rejoin()
+    newer(packages, place.machine.root / "newer")
+    place.machine.ok("apt-get install --yes --no-install-recommends /newer/kaas-*.deb")
+    place.wait_ready()
+    refused = place.machine.run(f"{INSTALL} --allow-downgrades")
+    assert refused.returncode != 0
+    assert "Nothing was changed. The way back is a backup of the database" in refused.stdout
+    assert place.machine.ok("dpkg-query --show --showformat='${Version} ${db:Status-Status}' kaas-server") == "99.0 installed"
+    place.wait_ready()
+    assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
+
+
+def test_purging_warns_of_records_that_stand_and_keeps_what_backups_need(place: Packaged) -> None:
+    """While kaasd does not run. What is kept is enough to go on with another version."""
+    place.machine.ok("systemctl disable --now kaasd")
+    said = place.machine.ok("apt-get purge --yes kaas-server kaas-cli 2>&1")
+    assert said.count("WARNING: records of this installation stand elsewhere:\nvCenter vc.example.com, extension com.cisco.kaas\n") == 2
+    assert "kept, since backups of the database cannot be read without the master key in it: /etc/kaas" in said
+    place.machine.ok("test -s /etc/kaas/master.key && test ! -e /var/lib/kaas")
+    place.machine.ok(INSTALL)
+    place.machine.ok("systemctl enable --now kaasd")
+    place.wait_ready()
+    assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
+
+
 def test_removing_all_of_it_leaves_nothing(place: Packaged) -> None:
-    first, *others = commands(section(place.guide, "Removing all of it"))
-    place.answer(first, ("assword", place.administrator.password), ("yes", "yes"))
-    for command in others:
-        place.machine.ok(command.replace("apt-get purge", "apt-get purge --yes"))
+    place.remove_all({"apt-get purge": "apt-get purge --yes kaas-server kaas-cli kaas-ui"})
+    shutil.rmtree(place.machine.root / "newer")
     left = place.machine.ok("find / -xdev -iname '*kaas*'").split()
     assert [path for path in left if not path.startswith(("/run/systemd/", f"{TOP}/"))] == []
     sql = "SELECT User FROM mysql.user WHERE User LIKE 'kaas%'; SHOW DATABASES LIKE 'kaas'"
