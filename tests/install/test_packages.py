@@ -230,9 +230,9 @@ def test_without_the_database_the_packages_are_installed_and_say_what_to_run(pla
 
 def test_a_host_without_the_owners_password_can_be_the_second(place: Packaged) -> None:
     """The schema was brought up to date by another one: there is nothing to say."""
-    place.machine.ok("mv /etc/kaas/database-owner.password /root/kept")
+    place.machine.ok("mv /etc/kaas/database-owner.password /etc/kaas/kept")
     assert "could not be brought up" not in place.machine.ok(INSTALL)
-    place.machine.ok("mv /root/kept /etc/kaas/database-owner.password")
+    place.machine.ok("mv /etc/kaas/kept /etc/kaas/database-owner.password")
     place.wait_ready()
 
 
