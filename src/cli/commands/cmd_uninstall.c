@@ -243,7 +243,7 @@ static int uninstall_drop(struct uninstall *u, struct err *err) {
     return rc;
 }
 
-/* For who removes the packages when kaasd and its database cannot be asked any more. */
+/* For who removes the packages when the database cannot be asked any more. While that is there, it knows better. */
 static int uninstall_note_records(struct uninstall *u, struct err *err) {
     _cleanup_free_ char *path = str_format("%s/" RECORDS_FILE, u->cli->config.state_dir);
     int rc = path ? strbuf_check(&u->records, "the list of records", err) : err_set(err, ERR_NOMEM, "out of memory");
@@ -265,7 +265,7 @@ static int uninstall_do(struct uninstall *u, struct err *err) {
     }
     rc = rc ? rc : uninstall_end_sessions(u, err);
     rc = rc ? rc : uninstall_drop(u, err);
-    return rc ? rc : uninstall_note_records(u, err);
+    return rc || !u->drops_database ? rc : uninstall_note_records(u, err);
 }
 
 static void uninstall_tell_left(struct uninstall *u) {
