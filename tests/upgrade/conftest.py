@@ -8,10 +8,13 @@ import pytest
 from env.places import Scratch, use_memory
 
 
+def pytest_configure() -> None:
+    use_memory()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that fixtures stop what they have started
+
+
 @pytest.fixture(scope="module")
 def scratch() -> Iterator[Scratch]:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that fixtures stop what they have started
-    use_memory()
     folder = Scratch("g")
     yield folder
     folder.remove()

@@ -53,7 +53,7 @@ def certificate(at: Installation) -> str:
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
-def place(scratch: Scratch, request: pytest.FixtureRequest) -> Iterator[Upgraded]:
+def place(request: pytest.FixtureRequest) -> Iterator[Upgraded]:
     folder = Scratch("v")
     made = Upgraded(Installation(folder, request.param))
     at = made.at

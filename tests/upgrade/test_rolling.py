@@ -34,14 +34,15 @@ class Place:
     balancer: Haproxy
 
 
-@pytest.fixture(scope="module")
-def place(scratch: Scratch) -> Iterator[Place]:
+@pytest.fixture(params=("ending TLS", "passing TLS through"))
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    scratch = Scratch("r")
     at = Installation(scratch, LAST, OPTIONS)
     others = [at.kaasd.beside(name, options={**OLDER, **OPTIONS, "server": {"public_url": at.kaasd.url, **OPTIONS["server"]}},
                               programs=release(LAST)) for name in ("two", "three")]
     for other in others:
         other.start()
-    made = Place(at, [at.kaasd, *others], Haproxy(scratch, "ending TLS", [at.kaasd, *others], text=three_of_the_page()))
+    made = Place(at, [at.kaasd, *others], Haproxy(scratch, request.param, [at.kaasd, *others], text=three_of_the_page(request.param)))
     yield made
     made.balancer.stop()
     for daemon in made.all:
@@ -50,11 +51,12 @@ def place(scratch: Scratch) -> Iterator[Place]:
     for other in others:
         other.stop()
     at.stop()
+    scratch.remove()
 
 
-def three_of_the_page() -> str:
+def three_of_the_page(kind: str) -> str:
     """The page shows two servers."""
-    text = example("ending TLS")
+    text = example(kind)
     return text + text.splitlines()[-1].replace("two", "three") + "\n"
 
 
@@ -134,7 +136,7 @@ class Load:
             thread.join()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cookies(place: Place) -> list[str]:
     """Of people who are signed in to the vCenter."""
     control = place.at.vcenter.control
