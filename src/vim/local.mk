@@ -38,6 +38,8 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_client.h \
     src/vim/vim_context.c \
     src/vim/vim_context.h \
+    src/vim/vim_event.c \
+    src/vim/vim_event.h \
     src/vim/vim_extension.c \
     src/vim/vim_extension.h \
     src/vim/vim_extension_private.h \

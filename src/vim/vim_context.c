@@ -121,9 +121,10 @@ static int check_reply(struct vim_context *ctx, long status) {
     return vim_context_advise(ctx);
 }
 
-/* A login that arrived twice would leave a session that nobody knows of; a clone ticket is good once. */
+/* A login that arrived twice would leave a session that nobody knows of; a clone ticket is good once; an event would be there twice. */
 static bool is_once(const char *operation) {
-    return str_eq(operation, "Login") || str_eq(operation, "LoginExtensionByCertificate") || str_eq(operation, "CloneSession");
+    return str_eq(operation, "Login") || str_eq(operation, "LoginExtensionByCertificate") || str_eq(operation, "CloneSession") ||
+           str_eq(operation, "PostEvent");
 }
 
 /* The answers to all others tell about one thing, or nothing. */

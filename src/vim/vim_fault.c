@@ -43,6 +43,7 @@ static const struct fault_row rows[] = {
     ROW(InvalidLocale, OTHER, UPSTREAM),
     ROW(InvalidName, OTHER, UPSTREAM),
     ROW(InvalidState, OTHER, UPSTREAM),
+    ROW(InvalidEvent, OTHER, UPSTREAM),
     ROW(InvalidProperty, OTHER, UPSTREAM),
     ROW(InvalidCollectorVersion, STALE, UPSTREAM),
     ROW(InvalidArgument, OTHER, UPSTREAM),

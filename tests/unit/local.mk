@@ -71,6 +71,7 @@ UNIT_TESTS = \
     tests/unit/vcenter/test_watch \
     tests/unit/vim/test_vim_clusters \
     tests/unit/vim/test_vim_decode \
+    tests/unit/vim/test_vim_event \
     tests/unit/vim/test_vim_extension \
     tests/unit/vim/test_vim_guest \
     tests/unit/vim/test_vim_machine \

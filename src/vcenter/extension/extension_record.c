@@ -14,6 +14,7 @@
 #include "vcenter_store.h"
 #include "str.h"
 #include "vim.h"
+#include "vim_event.h"
 #include "x509.h"
 
 #define COMPANY "Cisco Systems, Inc."
@@ -35,9 +36,20 @@ const char *record_state_name(enum record_state state) {
     return names[state];
 }
 
+/* The structure of eventTypeSchema is that of ExtensionEventTypeInfo in the API reference. */
+#define ARGUMENT(name) "<argument><name>" name "</name><type>string</type></argument>"
+#define SCHEMA(id, description, arguments)                                                                                     \
+    "<EventType><eventTypeID>" id "</eventTypeID><description>" description "</description><arguments>" ARGUMENT(VIM_EVENT_ID) \
+        arguments "</arguments></EventType>"
+/* Resource keys as vCenter reads them (vim.Extension): privilege.<id>.label and .summary; of events .category, .description, and the texts for the
+ * places where an event may be shown. */
+#define EVENT_TEXTS(id, category, description, text)                                                                          \
+    {id ".category", category}, {id ".description", description}, {id ".fullFormat", text}, {id ".formatOnDatacenter", text}, \
+        {id ".formatOnComputeResource", text}, {id ".formatOnHost", text}, {id ".formatOnVm", text},
+
 static const struct vim_ext_privilege privileges[] = {
 #define PRIVILEGE(id, group, label, summary) {id, group},
-#define EVENT(id, category, description)
+#define EVENT(kind, id, severity, arguments, description, text, description_de, text_de)
 #include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
@@ -45,18 +57,17 @@ static const struct vim_ext_privilege privileges[] = {
 
 static const struct vim_ext_event events[] = {
 #define PRIVILEGE(id, group, label, summary)
-#define EVENT(id, category, description) {id, NULL},
+#define EVENT(kind, id, severity, arguments, description, text, description_de, text_de) {id, SCHEMA(id, description, arguments)},
 #include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };
 
-/* Resource keys as vCenter reads them: privilege.<id>.label and .summary, <event id>.category and .description (vim.Extension). */
 static const struct vim_key_value auth_texts[] = {
     {"privilege.KaaS.label", LABEL},
     {"privilege.KaaS.summary", SUMMARY},
 #define PRIVILEGE(id, group, label, summary) {"privilege." id ".label", label}, {"privilege." id ".summary", summary},
-#define EVENT(id, category, description)
+#define EVENT(kind, id, severity, arguments, description, text, description_de, text_de)
 #include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
@@ -64,14 +75,23 @@ static const struct vim_key_value auth_texts[] = {
 
 static const struct vim_key_value event_texts[] = {
 #define PRIVILEGE(id, group, label, summary)
-#define EVENT(id, category, description) \
-    {id ".category", category}, {id ".description", description}, {id ".fullFormat", description},
+#define EVENT(kind, id, severity, arguments, description, text, description_de, text_de) \
+    EVENT_TEXTS(id, severity, description, text)
 #include "texts.def"
 #undef PRIVILEGE
 #undef EVENT
 };
 
-#define RESOURCES_COUNT 3
+static const struct vim_key_value event_texts_de[] = {
+#define PRIVILEGE(id, group, label, summary)
+#define EVENT(kind, id, severity, arguments, description, text, description_de, text_de) \
+    EVENT_TEXTS(id, severity, description_de, text_de)
+#include "texts.def"
+#undef PRIVILEGE
+#undef EVENT
+};
+
+#define RESOURCES_COUNT 4
 
 static int fill_resources(struct extension_record *r, const char *installation, struct err *err) {
     r->resources = calloc(RESOURCES_COUNT, sizeof(*r->resources));
@@ -81,7 +101,8 @@ static int fill_resources(struct extension_record *r, const char *installation, 
     *r->owner = (struct vim_key_value){OWNER_KEY, installation};
     r->resources[0] = (struct vim_ext_resource){LOCALE, "auth", auth_texts, ARRAY_COUNT(auth_texts)};
     r->resources[1] = (struct vim_ext_resource){LOCALE, "event", event_texts, ARRAY_COUNT(event_texts)};
-    r->resources[2] = (struct vim_ext_resource){LOCALE, OWNER_MODULE, r->owner, 1};
+    r->resources[2] = (struct vim_ext_resource){"de", "event", event_texts_de, ARRAY_COUNT(event_texts_de)};
+    r->resources[3] = (struct vim_ext_resource){LOCALE, OWNER_MODULE, r->owner, 1};
     r->record.resources = r->resources;
     r->record.resource_count = RESOURCES_COUNT;
     return 0;
@@ -265,7 +286,7 @@ bool extension_record_clears_certificate(const struct vim_extension *found, cons
 
 #define TEXT_BYTES_MAX 65536U
 #define PATH_BYTES 600
-#define LINES_MAX 500U /* a record of others may be long; ours has about forty */
+#define LINES_MAX 500U /* a record of others may be long; ours has about 150 */
 
 void record_lines_done(struct record_lines *lines) {
     if (!lines)

@@ -231,8 +231,9 @@ def test_the_record_read_by_pyvmomi_is_what_we_say_we_registered(joined: World) 
     assert record.healthInfo.url == f"{joined.kaasd.url}/healthz"
     assert record.extendedProductInfo.productUrl == f"{joined.kaasd.url}/ui/"
     assert [(p.privID, p.privGroupName) for p in record.privilegeList] == [("KaaS.View", "KaaS"), ("KaaS.Manage", "KaaS")]
-    assert [event.eventID for event in record.eventList] == ["kaas.cluster.added", "kaas.cluster.changed", "kaas.cluster.removed",
-                                                             "kaas.registration.repaired"]
+    assert [event.eventID.removeprefix("com.cisco.kaas.") for event in record.eventList] == [
+        "cluster.added", "cluster.removed", "cluster.ready", "cluster.degraded", "cluster.failed", "access.granted", "access.removed",
+        "summary"]
 
 
 def test_the_server_in_the_record_is_this_daemon_with_its_certificate(joined: World) -> None:
@@ -249,12 +250,13 @@ def test_the_server_in_the_record_is_this_daemon_with_its_certificate(joined: Wo
 def test_the_record_carries_texts_and_the_mark_of_its_owner(joined: World) -> None:
     record = vimclient.read_extension(joined.vcenter, EXTENSION_KEY)
     assert record is not None
-    texts = {resource.module: {item.key: item.value for item in resource.data} for resource in record.resourceList}
+    texts = {(resource.module, resource.locale): {item.key: item.value for item in resource.data} for resource in record.resourceList}
     ((installation,),) = joined.db.query("SELECT uuid FROM installation", database="kaas")
-    assert texts["kaas"] == {"owner.installation": installation}
-    assert texts["auth"]["privilege.KaaS.View.label"] == "View Kubernetes clusters"
-    assert texts["event"]["kaas.cluster.added.category"] == "info"
-    assert {resource.locale for resource in record.resourceList} == {"en"}
+    assert texts["kaas", "en"] == {"owner.installation": installation}
+    assert texts["auth", "en"]["privilege.KaaS.View.label"] == "View Kubernetes clusters"
+    assert texts["event", "en"]["com.cisco.kaas.cluster.added.category"] == "info"
+    assert texts["event", "de"]["com.cisco.kaas.cluster.ready.fullFormat"] == "Der Kubernetes-Cluster {cluster} ist bereit"
+    assert texts["event", "de"].keys() == texts["event", "en"].keys()
 
 
 def test_govc_reads_the_same_record_as_pyvmomi(joined: World) -> None:

@@ -14,7 +14,8 @@ from env.vcenter import Control, User
 from env.wait import until
 
 pytestmark = pytest.mark.slow
-READING = {"Sessions.ValidateSession", "Sessions.TerminateSession", "Extension.Update", "Extension.Register", "Extension.Unregister"}
+READING = {"Sessions.ValidateSession", "Sessions.TerminateSession", "Extension.Update", "Extension.Register", "Extension.Unregister",
+           "Global.LogEvent"}
 CHANGING = {"RegisterExtension", "UpdateExtension", "UnregisterExtension", "SetExtensionCertificate", "SetServiceAccount",
             "AddAuthorizationRole", "UpdateAuthorizationRole", "RemoveAuthorizationRole", "SetEntityPermissions",
             "RemoveEntityPermission", "TerminateSession"}

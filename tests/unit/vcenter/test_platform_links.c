@@ -422,7 +422,7 @@ static const char *difference(const char *api_version) {
 static void each_member_that_differs_is_named(void **state) {
     static const char *const tasks[] = {"x"};
     static struct vim_ext_privilege privileges[8];
-    static struct vim_ext_resource resources[3];
+    static struct vim_ext_resource resources[4];
     static struct vim_key_value texts[64];
     (void)state;
     EXPECT("description", found.record.description.summary = "x");
@@ -464,13 +464,14 @@ static void each_member_that_differs_is_named(void **state) {
 }
 
 static void equal_records_and_order_do_not_differ(void **state) {
-    struct vim_ext_resource swapped[3];
+    struct vim_ext_resource swapped[4];
     (void)state;
     make_records();
     assert_null(difference("8.0.3.0"));
-    swapped[0] = found.record.resources[2];
+    swapped[0] = found.record.resources[3];
     swapped[1] = found.record.resources[0];
-    swapped[2] = found.record.resources[1];
+    swapped[2] = found.record.resources[2];
+    swapped[3] = found.record.resources[1];
     found.record.resources = swapped;
     assert_null(difference("8.0.3.0"));
     free_records();

@@ -195,7 +195,11 @@ func (c *call) page(p *eventPages) []types.BaseEvent {
 		}
 		return int(x - y)
 	})
-	return list
+	return c.localized(list, p.isFull())
+}
+
+func (p *eventPages) isFull() bool {
+	return p.spec.DisableFullMessage == nil || !*p.spec.DisableFullMessage
 }
 
 func (c *call) eventProps(p *eventPages, paths []string) []types.DynamicProperty {
@@ -213,7 +217,7 @@ func (c *call) eventProps(p *eventPages, paths []string) []types.DynamicProperty
 }
 
 func (c *call) latestEvent() []types.DynamicProperty {
-	for _, e := range c.s.history.newest(1, c.maySee) {
+	for _, e := range c.localized(c.s.history.newest(1, c.maySee), true) {
 		return []types.DynamicProperty{{Name: "latestEvent", Val: handedOut(reflect.ValueOf(e))}}
 	}
 	return nil
@@ -319,7 +323,7 @@ func readNextEvents(c *call) (any, error) {
 	if len(list) > 0 {
 		p.read = list[len(list)-1].GetEvent().Key
 	}
-	return &types.ReadNextEventsResponse{Returnval: list}, nil
+	return &types.ReadNextEventsResponse{Returnval: c.localized(list, p.isFull())}, nil
 }
 
 // postEvent records an event.

@@ -88,6 +88,9 @@ func checkRecord(x *types.Extension) error {
 			return badArgument("extension.privilegeList", "%q is not <group>.<name> of group %q", p.PrivID, p.PrivGroupName)
 		}
 	}
+	if err := checkEventTypes(x); err != nil {
+		return err
+	}
 	for _, r := range x.ResourceList {
 		if r.Locale == "" || r.Module == "" {
 			return badArgument("extension.resourceList", "locale and module must be given")

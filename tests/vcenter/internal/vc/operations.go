@@ -48,7 +48,7 @@ var opRules = map[string]opRule{
 	"RewindCollector":              {},
 	"ResetCollector":               {},
 	"ReadNextEvents":               {},
-	"PostEvent":                    {privilege: "Global.LogEvent", onRoot: true},
+	"PostEvent":                    {}, // judged on the object that the event is about
 	"LogUserEvent":                 {privilege: "Global.LogEvent", onRoot: true},
 	"CreateTask":                   {privilege: "Task.Create", onRoot: true},
 	"SetTaskState":                 {privilege: "Task.Update", onRoot: true},
@@ -147,6 +147,7 @@ func init() {
 		"DestroyPropertyFilter":        {"PropertyFilter", destroyPropertyFilter},
 		"CreateContainerView":          {"ViewManager", createContainerView},
 		"DestroyView":                  {"", destroyView},
+		"PostEvent":                    {"EventManager", postEvent},
 		"CreateCollectorForEvents":     {"EventManager", createCollectorForEvents},
 		"DestroyCollector":             {"", destroyCollector},
 		"SetCollectorPageSize":         {"", setCollectorPageSize},

@@ -156,7 +156,7 @@ func (s *Server) hasLocked(who *principal, on types.ManagedObjectReference, priv
 	}
 	if who.ext != "" {
 		return privilege == privView || privilege == privRead ||
-			on == s.root && slices.Contains(s.settings.ExtPrivs, privilege)
+			(on == s.root || privilege == "Global.LogEvent") && slices.Contains(s.settings.ExtPrivs, privilege)
 	}
 	for _, chain := range s.chains(on) {
 		for _, role := range s.rolesOn(who, chain) {

@@ -115,7 +115,7 @@ func New(cfg Config) (*Server, error) {
 		installs: map[string]string{}, exts: map[string]*extension{}, collect: map[types.ManagedObjectReference]*collector{},
 		settings: settings{
 			Idle: 30 * time.Minute, PageSize: 100, UnknownUser: "fault", FullAnswer: "RuntimeFault",
-			ExtPrivs: []string{"Sessions.ValidateSession", "Sessions.TerminateSession", "Sessions.ImpersonateUser"},
+			ExtPrivs: []string{"Sessions.ValidateSession", "Sessions.TerminateSession", "Sessions.ImpersonateUser", "Global.LogEvent"},
 		},
 	}
 	if cfg.IdleTimeout > 0 {
