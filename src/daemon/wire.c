@@ -13,6 +13,7 @@
 #include "access.h"
 #include "audit_store.h"
 #include "clock.h"
+#include "event_make.h"
 #include "fsutil.h"
 #include "http_client.h"
 #include "limits.h"
@@ -103,7 +104,8 @@ static int make_directory(struct wire *w, struct err *err) {
         .on_published_arg = w,
         .report_stale_after_ms = w->config.clusters_report_stale_after_ms,
     };
-    return inventory_new(&options, &w->parts.inventory, err);
+    int rc = inventory_new(&options, &w->parts.inventory, err);
+    return rc ? rc : event_maker_new(w->store, w->parts.inventory, &w->event_maker, err);
 }
 
 static int make_networks(struct wire *w, struct err *err) {
@@ -551,6 +553,7 @@ void wire_down(struct wire *w) {
     sealing_free(w->parts.sealing);
     platform_free(w->parts.platform);
     manifest_log_free(w->parts.manifest_log);
+    event_maker_free(w->event_maker);
     inventory_free(w->parts.inventory);
     worker_pool_free(w->parts.database);
     worker_pool_free(w->parts.hashing);

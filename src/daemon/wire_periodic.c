@@ -6,6 +6,9 @@
 #include "access.h"
 #include "audit_store.h"
 #include "clock.h"
+#include "event_make.h"
+#include "event_post.h"
+#include "event_store.h"
 #include "link_task.h"
 #include "log.h"
 #include "metric.h"
@@ -153,6 +156,9 @@ static int periodic_vcenters(void *arg, struct err *err) {
     return 0;
 }
 
+/* What vCenters are to be told of. */
+PERIODIC(events, wire->config.vcenter_events ? event_maker_tick(wire->event_maker, err) : 0)
+
 /* Which vCenters fetched the plug-in's manifest. */
 PERIODIC(manifest, manifest_log_settle(wire->parts.manifest_log, wire->parts.platform, err))
 
@@ -224,12 +230,24 @@ PERIODIC(used_proofs, wire->parts.kerberos ? kerberos_purge(wire->parts.kerberos
 /* When the newest backup was made, by whichever host. */
 PERIODIC(backup, backup_health_sync(&wire->backup, wire->store, err))
 
+#define EVENTS_KEPT_MS (7LL * 24 * HOUR)
+
+/* Of vCenters that were away for so long, or where events are off. */
+static int prune_events(struct wire *wire, struct err *err) {
+    uint64_t count = 0;
+    int rc = event_store_prune(wire->store, clock_wall_ms() - EVENTS_KEPT_MS, &count, err);
+    if (!rc && count && wire->config.vcenter_events)
+        log_event(LOG_LEVEL_WARNING, "vcenter_events_dropped", "events", log_fmt("%" PRIu64, count), "hint",
+                  "they could not be posted for a week; the audit log has what was done", NULL);
+    return rc;
+}
+
 static int periodic_prune(void *arg, struct err *err) {
     struct wire *wire = arg;
     unsigned closed = 0;
     int rc = atomic_load(&wire->is_ready) ? store_prune(wire->store, wire->config.audit_keep_ms, &closed, err) : 0;
     log_closed(closed);
-    return rc;
+    return rc || !atomic_load(&wire->is_ready) ? rc : prune_events(wire, err);
 }
 
 /* -- work that links to vCenters do by themselves ------------------------------------------------------------------------------ */
@@ -285,6 +303,12 @@ void wire_plug_in_work(struct wire *wire) {
          .period_ms = 6LL * HOUR,
          .is_for_health = true},
         {.bit = LINK_WORK_SWEEP, .name = "sweep", .run = session_sweep_work},
+        {.bit = LINK_WORK_EVENTS,
+         .name = "events",
+         .run = wire->config.vcenter_events ? event_post_work : NULL,
+         .at_connect = true,
+         .period_ms = 2 * SECOND,
+         .is_for_health = true},
     };
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         platform_set_work(wire->parts.platform, &kinds[i]);
@@ -303,6 +327,7 @@ int wire_start_periodic(struct wire *wire, struct err *err) {
         {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = periodic_reports},
         {.name = "vcenters", .period_ms = SECOND, .retry = quick, .run = periodic_vcenters},
         {.name = "manifest", .period_ms = 2 * SECOND, .retry = slow, .run = periodic_manifest},
+        {.name = "events", .period_ms = SECOND, .retry = slow, .run = periodic_events},
         {.name = "rights", .period_ms = SIGNON_RIGHTS_TICK_MS, .retry = quick, .run = periodic_rights},
         {.name = "people", .period_ms = people_ms < 5 * SECOND ? people_ms : 5 * SECOND, .retry = quick, .run = periodic_people},
         {.name = "identity", .period_ms = SECOND, .retry = quick, .run = periodic_identity},

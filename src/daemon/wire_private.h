@@ -62,6 +62,7 @@ struct wire {
     int64_t audit_lost_told;      /* lines already told of in the log; the periodic work's own */
     struct health_log health_log; /* likewise */
     struct backup_health backup;
+    struct event_maker *event_maker; /* likewise */
 
     atomic_bool is_ready;
     atomic_bool is_leaving;  /* SIGTERM has come; server.drain runs */

@@ -37,6 +37,8 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/cluster_tx.h \
     src/store/tables/code_store.c \
     src/store/tables/code_store.h \
+    src/store/tables/event_store.c \
+    src/store/tables/event_store.h \
     src/store/tables/grant_store.c \
     src/store/tables/grant_store.h \
     src/store/tables/hx_identity_store.c \

@@ -1,4 +1,4 @@
-# The vCenters: links to them, our extension there, the live watch, the doctor.
+# The vCenters: links to them, our extension there, events, the live watch, the doctor.
 noinst_LIBRARIES += src/vcenter/libvcenter.a
 src_vcenter_libvcenter_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_INVENTORY) $(OWN_VCENTER) -iquote $(top_srcdir)/extension
 src_vcenter_libvcenter_a_SOURCES = \
@@ -9,6 +9,12 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/doctor/doctor_net.c \
     src/vcenter/doctor/doctor_private.h \
     src/vcenter/doctor/doctor_vcenter.c \
+    src/vcenter/events/event_make.c \
+    src/vcenter/events/event_make.h \
+    src/vcenter/events/event_plan.c \
+    src/vcenter/events/event_plan.h \
+    src/vcenter/events/event_post.c \
+    src/vcenter/events/event_post.h \
     src/vcenter/extension/extension_record.c \
     src/vcenter/extension/extension_record.h \
     src/vcenter/extension/manifest_log.c \

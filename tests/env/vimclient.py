@@ -16,6 +16,7 @@ from .places import WorldError, program
 from .process import run
 from .vcenter import User, Vcenter
 
+OUR_EVENTS = "com.cisco.kaas."
 COOKIE = re.compile(r'vmware_soap_session="?([^";]+)"?')
 
 
@@ -99,6 +100,22 @@ def read_extension(vcenter: Vcenter, key: str, user: User | None = None) -> vim.
     """The record of an extension, as pyvmomi reads it."""
     with session(vcenter, user or vcenter.admin) as instance:
         return instance.RetrieveContent().extensionManager.FindExtension(key)
+
+
+def our_events(vcenter: Vcenter, moref: str, locale: str = "en") -> list[tuple[str, str, dict[str, str]]]:
+    """The events of ours at a vSphere cluster, the oldest first: the type after our prefix, the text as it is read in that language,
+    and the arguments."""
+    stub = SmartStubAdapter(host=vcenter.host, port=vcenter.port, sslContext=tls_context(vcenter))
+    content = vim.ServiceInstance("ServiceInstance", stub).RetrieveContent()
+    content.sessionManager.Login(vcenter.admin.login, vcenter.admin.password, locale)
+    try:
+        by_entity = vim.event.EventFilterSpec.ByEntity(entity=vim.ClusterComputeResource(moref, stub), recursion="self")
+        collector = content.eventManager.CreateCollectorForEvents(vim.event.EventFilterSpec(entity=by_entity, maxCount=1000))
+        events: list[Any] = list(collector.ReadNextEvents(1000))
+    finally:
+        content.sessionManager.Logout()
+    return [(event.eventTypeId.removeprefix(OUR_EVENTS), event.fullFormattedMessage, {item.key: item.value for item in event.arguments})
+            for event in events if isinstance(event, vim.event.EventEx) and event.eventTypeId.startswith(OUR_EVENTS)]
 
 
 def run_govc(vcenter: Vcenter, *arguments: str, user: User | None = None) -> str:

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "object_ref.h"
 #include "record_tx.h"
+#include "uuid.h"
 
 #define GRANT_ORDER " ORDER BY principal_id, object_kind, object_id"
 
@@ -25,6 +27,39 @@ int grant_store_load(struct store *store, const char *id, struct grant *out, str
     if (!rc)
         memcpy(out, found, sizeof(*out));
     return rc;
+}
+
+/* The events (event_store.h) about a grant that is stored, just now or still: it was given, or is taken away. They are for each vSphere cluster that it
+ * concerns: of a Kubernetes cluster those where it was declared to be, and those where it is. People are called by the names that vCenter, or an
+ * administrator, gave them; of others there is only the id. */
+#define GRANT_EVENT(name, join)                                                                                              \
+    "INSERT IGNORE INTO vcenter_events (id, vcenter_id, moref, kind, name, object_id, principal, role, folded, made_at_ms)"  \
+    " SELECT ?, v.id, p.moref, ?, " name ", g.object_id,"                                                                    \
+    " COALESCE(u.name, s.name, IF(g.principal_id LIKE 'vc:%', SUBSTRING(g.principal_id, 41), g.principal_id)), g.role, 1, ?" \
+    " FROM grants g " join " JOIN vcenters v ON v.id = p.vcenter_id AND v.registered_at_ms > 0"                              \
+    " LEFT JOIN users u ON g.principal_id LIKE 'local:%' AND u.id = SUBSTRING(g.principal_id, 7)"                            \
+    " LEFT JOIN service_accounts s ON g.principal_id LIKE 'svc:%' AND s.id = SUBSTRING(g.principal_id, 5) WHERE g.id = ?"
+
+static int grant_add_events(struct store_tx *tx, const char *grant_id, bool is_granted, struct err *err) {
+    static const char *const statements[] = {
+        GRANT_EVENT("c.name", "JOIN clusters c ON c.id = g.cluster_id JOIN cluster_placements p ON p.cluster_id = c.id"),
+        GRANT_EVENT("c.name", "JOIN clusters c ON c.id = g.cluster_id JOIN cluster_places p ON p.cluster_id = c.id"),
+        GRANT_EVENT("p.name", "JOIN vsphere_clusters p ON p.vcenter_id = g.vcenter_id AND p.moref = g.moref"),
+        GRANT_EVENT("p.name", "JOIN hx_clusters p ON p.id = g.hx_cluster_id"),
+    };
+    char id[UUID_TEXT_BYTES];
+    int rc = 0;
+    uuid_new(id);
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && !rc; i++)
+        rc = db_run(
+            store_tx_conn(tx), statements[i],
+            DB_ARGS(db_text(id), db_text(is_granted ? "granted" : "withdrawn"), db_number(clock_wall_ms()), db_text(grant_id)),
+            NULL, err);
+    return rc;
+}
+
+static int grant_make_events(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    return grant_add_events(tx, db_table_key(&grant_table, write->record), true, err);
 }
 
 int grant_store_insert(struct store *store, const struct grant *g, int64_t now_ms, const struct audit_record *audit,
@@ -46,6 +81,7 @@ int grant_store_insert(struct store *store, const struct grant *g, int64_t now_m
                         {"hx_cluster_id", db_text(g->object == GRANT_HX_CLUSTER ? g->object_id : NULL), NULL}),
         .change = CHANGE_GRANT,
         .audit = audit,
+        .after = grant_make_events,
     };
     rc = record_store_write(store, &write, err);
     db_explain(rc, ERR_EXISTS, err, "there is a grant for this principal on this object already");
@@ -59,8 +95,10 @@ struct grant_removal {
 
 static int remove_grant(struct store_tx *tx, void *arg, struct err *err) {
     const struct grant_removal *call = arg;
-    int rc = db_run_one(store_tx_conn(tx), "DELETE FROM grants WHERE id = ?", DB_ARGS(db_text(call->id)),
-                        "there is no such grant", err);
+    int rc = grant_add_events(tx, call->id, false, err);
+    rc = rc ? rc
+            : db_run_one(store_tx_conn(tx), "DELETE FROM grants WHERE id = ?", DB_ARGS(db_text(call->id)),
+                         "there is no such grant", err);
     return rc ? rc : record_tx_end(tx, CHANGE_GRANT, call->id, call->audit, err);
 }
 

@@ -206,6 +206,7 @@ static const struct {
     {"System.View", "nothing can be asked at all", true, false},
     {"System.Read", "clusters, HX clusters and the rights of people cannot be read", true, false},
     {"Sessions.TerminateSession", "sessions that were left behind are not found and ended", false, false},
+    {"Global.LogEvent", "Kubernetes clusters are not told of in vCenter's events", false, false},
     {"Extension.Update", "the extension record is not repaired by itself", false, true},
 };
 

@@ -10,6 +10,7 @@
 
 #include "backoff.h"
 #include "clock.h"
+#include "event_plan.h"
 #include "limits.h"
 #include "link_login.h"
 #include "link_work.h"
@@ -36,9 +37,10 @@ struct link {
     atomic_uint refs;
     atomic_bool is_busy; /* a connect or keep-alive job is queued or running */
     struct watch *watch;
-    atomic_bool is_verified; /* the identity was checked since the watch last ended */
-    atomic_bool is_in_admin; /* a registration or unregistration runs */
-    atomic_uint tasks;       /* that have a session of their own */
+    atomic_bool is_verified;    /* the identity was checked since the watch last ended */
+    atomic_bool is_in_admin;    /* a registration or unregistration runs */
+    atomic_uint tasks;          /* that have a session of their own */
+    struct event_budget events; /* touched by the work LINK_WORK_EVENTS only */
 
     /* what its own session is made with */
     atomic_bool is_loaded;          /* false: the next login reads the credentials again */
@@ -60,6 +62,10 @@ const char *link_state_name(enum link_state state) {
         [LINK_UNREACHABLE] = "unreachable",       [LINK_REFUSED] = "refused",
     };
     return names[state];
+}
+
+struct event_budget *link_event_budget(struct link *link) {
+    return &link->events;
 }
 
 struct link *link_ref(struct link *link) {

@@ -14,6 +14,7 @@
 #include "vcenter.h"
 #include "vim.h"
 
+struct event_budget;
 struct link;
 
 enum link_state { LINK_NOT_REGISTERED, LINK_CONNECTING, LINK_CONNECTED, LINK_UNREACHABLE, LINK_REFUSED };
@@ -112,6 +113,9 @@ void link_end_admin(struct link *link);
 void link_begin_task(struct link *link);
 void link_end_task(struct link *link);
 unsigned link_count_tasks(const struct link *link);
+
+/* What was posted of late: for the work LINK_WORK_EVENTS alone, which runs once at a time. */
+struct event_budget *link_event_budget(struct link *link);
 
 /* True once the link is on its way out: another one has taken its place, or the service stops. */
 bool link_is_retired(struct link *link);

@@ -21,8 +21,9 @@ enum link_work {
     LINK_WORK_RECONCILE = 1U << 2, /* our extension record is brought to what it should be */
     LINK_WORK_RENEW = 1U << 3,     /* the login certificate: its age, a rotation that was left half done */
     LINK_WORK_SWEEP = 1U << 4,     /* sessions of ours that nobody holds any more are ended */
+    LINK_WORK_EVENTS = 1U << 5,    /* events that wait are posted */
 };
-#define LINK_WORK_COUNT 5
+#define LINK_WORK_COUNT 6
 
 /* Runs in the link's worker pool and may block. 0: done. ERR_CANCELED: nothing to do any more (the vCenter was unregistered): not tried again.
  * Other errors: tried again; `err` is shown in the vCenter's status and in health. It must call link_begin_admin itself where it must

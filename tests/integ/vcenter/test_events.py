@@ -1,0 +1,205 @@
+"""Kubernetes clusters and access to them in the events of the vSphere clusters they are on."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from env import vimclient
+from env.api import Api
+from env.clock import Clock, clocked_world
+from env.full import World, add_vcenter, register
+from env.wait import until
+from env.watching import samples, until_watching
+
+EAST, WEST = "domain-c7", "domain-c70"
+EAST_PATH = "/DC0/host/HX-East"
+LOG_EVENT = "Global.LogEvent"
+numbers = itertools.count()
+
+
+def begun(world: World) -> bool:
+    return bool(world.db.query("SELECT 1 FROM vcenters WHERE events_since_ms > 0", database="kaas"))
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[tuple[World, Clock]]:
+    with clocked_world("ev") as (world, clock):
+        add_vcenter(world.kaasd, world.vcenter)
+        register(world.kaasd, world.vcenter)
+        until_watching(world)
+        until(lambda: begun(world), "the vCenter counts")
+        yield world, clock
+
+
+@pytest.fixture
+def world(site: tuple[World, Clock]) -> Iterator[World]:
+    """With a minute in which nothing was posted, and nothing left to post afterwards."""
+    world, clock = site
+    clock.advance(61, 20)
+    yield world
+    world.vcenter.control.clear_faults()
+    for cluster in world.admin.items("/v2/clusters"):
+        world.admin.expect(204, "DELETE", f"/v2/clusters/{cluster['id']}")
+    clock.hasten(lambda: idle(world), "all is posted")
+
+
+def waiting(world: World) -> int:
+    ((count,),) = world.db.query("SELECT COUNT(*) FROM vcenter_events", database="kaas")
+    return int(count)
+
+
+def idle(world: World) -> bool:
+    """Nothing is to be told any more, and all that was told is posted."""
+    ((places,),) = world.db.query("SELECT COUNT(*) FROM cluster_places", database="kaas")
+    return len(list(world.admin.items("/v2/clusters"))) == 0 and int(places) == 0 and waiting(world) == 0
+
+
+def add(world: World, *morefs: str, name: str | None = None) -> tuple[str, str]:
+    """A Kubernetes cluster on these vSphere clusters: id and name."""
+    called = name or f"prod-{next(numbers)}"
+    places = [{"vcenter_id": world.vcenter.instance_uuid, "moref": moref} for moref in morefs]
+    body = {"name": called, "kubernetes_version": "1.31.2", "control_plane": {"desired": 1}, "workers": {"desired": 1},
+            "vsphere_clusters": places}
+    return world.admin.expect(201, "POST", "/v2/clusters", json=body)["id"], called
+
+
+def report(world: World, cluster: str, state: str, reason: str | None = None) -> None:
+    body: dict[str, Any] = {"state": state}
+    if reason:
+        body["reason"] = reason
+    world.admin.expect(200, "PUT", f"/v2/clusters/{cluster}/status", json=body)
+
+
+def events(world: World, name: str, moref: str = EAST, locale: str = "en") -> list[tuple[str, str, dict[str, str]]]:
+    """Those that name this cluster, as somebody reads them at a vSphere cluster."""
+    found = vimclient.our_events(world.vcenter, moref, locale)
+    return [event for event in found if name in (event[2].get("cluster"), event[2].get("object"))]
+
+
+def until_told(world: World, name: str, *kinds: str, moref: str = EAST) -> list[tuple[str, str, dict[str, str]]]:
+    """Waits until exactly these are there."""
+    until(lambda: [event[0] for event in events(world, name, moref)] == list(kinds), f"the events {kinds} of {name}")
+    return events(world, name, moref)
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------------------
+
+
+def test_each_change_shows_at_the_vsphere_cluster_it_belongs_to(world: World) -> None:
+    cluster, name = add(world, EAST)
+    until_told(world, name, "cluster.added")
+    report(world, cluster, "ready")
+    until_told(world, name, "cluster.added", "cluster.ready")
+    report(world, cluster, "updating")
+    report(world, cluster, "degraded", "one node is away")
+    until_told(world, name, "cluster.added", "cluster.ready", "cluster.degraded")
+    grant = world.admin.expect(201, "POST", "/v2/grants", json={
+        "principal_id": f"vc:{world.vcenter.instance_uuid}:vsphere.local\\viewer-east", "object_kind": "cluster", "object_id": cluster})
+    world.admin.expect(204, "DELETE", f"/v2/grants/{grant['id']}")
+    world.admin.expect(204, "DELETE", f"/v2/clusters/{cluster}")
+    found = until_told(world, name, "cluster.added", "cluster.ready", "cluster.degraded", "access.granted", "access.removed",
+                       "cluster.removed")
+    assert [text for _, text, _ in found] == [
+        f"Kubernetes cluster {name} was added to this vSphere cluster", f"Kubernetes cluster {name} is ready",
+        f"Kubernetes cluster {name} is degraded: one node is away",
+        rf"vsphere.local\viewer-east was given the role viewer on {name}",
+        rf"The role viewer on {name} was taken from vsphere.local\viewer-east",
+        f"Kubernetes cluster {name} is no longer on this vSphere cluster"]
+    assert len({arguments["eventId"] for _, _, arguments in found}) == 6
+    assert events(world, name, WEST) == []
+    seen = vimclient.run_govc(world.vcenter, "events", "-n", "50", EAST_PATH)
+    assert [line for line in seen.splitlines() if name in line and "is degraded: one node is away" in line]
+    assert [text for _, text, _ in events(world, name, locale="de")][1:3] == [
+        f"Der Kubernetes-Cluster {name} ist bereit", f"Der Kubernetes-Cluster {name} ist beeinträchtigt: one node is away"]
+
+
+def test_a_cluster_on_two_vsphere_clusters_shows_at_both(world: World) -> None:
+    cluster, name = add(world, EAST, WEST)
+    report(world, cluster, "failed")
+    for moref in (EAST, WEST):
+        found = until_told(world, name, "cluster.added", "cluster.failed", moref=moref)
+        assert found[1][2]["reason"] == "failed"
+
+
+def test_more_than_people_can_read_becomes_one_summary(world: World) -> None:
+    names = [add(world, EAST)[1] for _ in range(15)]
+
+    def told() -> dict[str, str] | None:
+        found = vimclient.our_events(world.vcenter, EAST)
+        return found[-1][2] if found[-1][0] == "summary" and not waiting(world) else None
+
+    summary = until(told, "a summary")
+    singles = sum(len(events(world, name)) for name in names)
+    assert 5 <= singles <= 10
+    assert (summary["count"], summary["url"]) == (str(15 - singles), f"{world.kaasd.url}/ui/")
+
+
+# -- once --------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["it has arrived", "it has not arrived"])
+def test_an_event_under_way_at_a_kill_is_posted_once(world: World, executed: bool) -> None:
+    rule = world.vcenter.control.hold("PostEvent", executed=executed)
+    _, name = add(world, EAST)
+    world.vcenter.control.await_held(rule)
+    world.kaasd.kill()
+    world.vcenter.control.release(rule, drop=True)
+    world.vcenter.control.clear_faults()
+    assert waiting(world) == 1
+    assert len(events(world, name)) == int(executed)
+    world.kaasd.start()
+    until(lambda: not waiting(world), "it is posted")
+    until_told(world, name, "cluster.added")
+
+
+def runs(api: Api) -> int:
+    """How often a replica has looked for events to post."""
+    return sum(count for labels, count in samples(api, "kaas_link_work_total").items() if '"events"' in labels)
+
+
+def test_of_two_replicas_one_posts(world: World) -> None:
+    control = world.vcenter.control
+    other = world.kaasd.beside("kaasd-2")
+    other.start()
+    try:
+        apis = (world.admin, other.api().login_password("admin", world.kaasd.admin_password))
+        rule = control.hold("PostEvent", executed=False)
+        control.forget_calls()
+        _, name = add(world, EAST)
+        control.await_held(rule)  # one is at it
+        before = sum(map(runs, apis))
+        until(lambda: sum(map(runs, apis)) > before + 1, "the other one looks")
+        control.release(rule)
+        control.clear_faults()
+        until(lambda: not waiting(world), "it is posted")
+        until_told(world, name, "cluster.added")
+        assert len(control.calls(op="PostEvent")) == 1
+    finally:
+        other.stop()
+
+
+# -- without the privilege ----------------------------------------------------------------------------------------------------------
+
+
+def warning(world: World) -> dict[str, Any] | None:
+    return next((check for check in world.admin.get("/v2/health")["checks"] if check["name"].startswith("vcenter_events")), None)
+
+
+def test_without_the_privilege_health_warns_and_nothing_is_lost(site: tuple[World, Clock], world: World) -> None:
+    control = world.vcenter.control
+    granted = control.settings()["extension_privileges"]
+    control.settings(extension_privileges=[name for name in granted if name != LOG_EVENT])
+    try:
+        _, name = add(world, EAST)
+        found = site[1].hasten(lambda: warning(world), "a warning")
+        assert LOG_EVENT in str(found)
+        assert found["remedy"]
+        assert events(world, name) == []
+    finally:
+        control.settings(extension_privileges=granted)
+    site[1].hasten(lambda: not waiting(world), "it is posted")
+    until_told(world, name, "cluster.added")
+    until(lambda: not warning(world), "the warning is gone")
