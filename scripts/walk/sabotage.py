@@ -70,6 +70,12 @@ def daemon_is_killed(walk: Walk) -> None:
     walk.kaasd.kill()
 
 
+def events_are_forbidden(walk: Walk) -> None:
+    """Our session may not log events any more."""
+    granted = walk.vcenter.control.settings()["extension_privileges"]
+    walk.vcenter.control.settings(extension_privileges=[name for name in granted if name != "Global.LogEvent"])
+
+
 def session_was_ended_elsewhere(walk: Walk) -> None:
     walk.curl.call("POST", "/v2/logout", token=walk.token)
 
@@ -152,6 +158,7 @@ SABOTAGES: dict[str, Step] = {
     "list-viewer-dc": permission_is_taken_away,
     "list-no-rights": permission_is_given,
     "page": daemon_is_killed,
+    "vcenter-event": events_are_forbidden,
     "hx-connect": hx_password_is_wrong,
     "publish": record_leads_elsewhere,
     "hx-client": certificate_of_record_is_replaced,

@@ -303,6 +303,24 @@ def restore(walk: Walk) -> None:
     walk.kaasd.ctl.ok("audit", "verify")
 
 
+EVENT_LIMIT_S = 15.0
+
+
+def vcenter_event(walk: Walk) -> None:
+    """A Kubernetes cluster that is degraded is told of in the event history of its vSphere cluster, as govc reads it, and in no other's."""
+    listed = walk.curl.ok(200, "GET", "/v2/clusters", token=walk.admin_token)
+    known = listed.jq('.items[] | select(.name == "prod-1").id')
+    reason = "one worker is away"
+    walk.curl.ok(200, "PUT", f"/v2/clusters/{known}/status", body={"state": "degraded", "reason": reason}, token=walk.admin_token)
+    told = f"Kubernetes cluster prod-1 is degraded: {reason}"
+
+    def history(of: str) -> str:
+        return vimclient.run_govc(walk.vcenter, "events", "-n", "100", of)
+
+    until(lambda: told in history("/DC0/host/HX-East"), "the event at HX-East", EVENT_LIMIT_S)
+    must(told not in history("/DC0/host/HX-West"), "the event is at HX-West, too")
+
+
 def unregister(walk: Walk) -> None:
     walk.kaasd.ctl.ok("vcenter", "unregister", walk.vcenter.address, "--user", walk.vcenter.admin.login, "--password-file", "-",
                       "--yes", stdin=walk.unregister_password + "\n")
@@ -337,6 +355,7 @@ STEPS: Steps = (
     ("list-no-rights", begin_session_of("no-rights"), list_no_rights),
     ("list-admin", None, list_admin),
     ("page", None, page),
+    ("vcenter-event", None, vcenter_event),
     ("logout", None, logout),
     ("backup-restore", prepare_backup, restore),
     ("unregister", None, unregister),
