@@ -703,8 +703,10 @@ static int step_remove_record(struct registration_work *w, struct err *err) {
         err_clear(err);
         return 0;
     }
-    if (rc && w->vc.registered_at_ms) /* it is as it was */
+    if (rc && w->vc.registered_at_ms) { /* it is as it was, and who asks next shall hear so */
         (void)registration_save_row(w, w->vc.registered_at_ms, NULL);
+        link_env_note_written(w->env);
+    }
     return rc;
 }
 

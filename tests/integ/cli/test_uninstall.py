@@ -165,7 +165,9 @@ def test_it_goes_on_where_an_earlier_run_was_stopped(world: World, second: Stric
     assert works(session)
     assert records(world) == [f"vCenter second, extension {EXTENSION_KEY}"]
     second.control.clear_faults()
-    said = uninstall(world, "--yes").stdout
+    done = uninstall(world, "--yes")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    said = done.stdout
     assert f"vCenter {HOST}" not in said.split("Left on this host")[0]
     assert not has_record(second)
     assert session.call("GET", "/v2/whoami").status_code == 401
