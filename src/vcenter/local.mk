@@ -28,6 +28,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/registration.h \
     src/vcenter/extension/rotation.c \
     src/vcenter/extension/rotation.h \
+    src/vcenter/extension/rotation_work.c \
+    src/vcenter/extension/rotation_work.h \
     src/vcenter/extension/vcenter_set.c \
     src/vcenter/extension/vcenter_set.h \
     src/vcenter/link/discovery.c \
