@@ -99,6 +99,8 @@ static int wire_glue_apply_change(struct wire *wire, const struct change *change
         rc = platform_sync(wire->parts.platform, &err);
     else if (change->kind == CHANGE_CLUSTER)
         platform_note_cluster_changed(wire->parts.platform, change->object_id);
+    if (change->kind == CHANGE_VCENTER)
+        platform_note_login_changed(wire->parts.platform, change->object_id);
     if (change->kind == CHANGE_USER || change->kind == CHANGE_ROLE_MAPPING)
         api_note_change(wire->api);
     return wire_glue_tell_again(rc, &err, change_kind_name(change->kind));

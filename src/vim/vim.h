@@ -141,5 +141,9 @@ int vim_logout(struct vim_client *client, struct err *err);
  * else as vim_ensure_session. */
 int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, struct err *err);
 
+/* Logs in anew by the function of vim_set_login, although there is a session: that goes on until the new one has taken its place, and if there is no
+ * new one; then it is logged out. A refusal of a moment ago does not count. Not from within a vim_login_fn. Errors as vim_ensure_session. */
+int vim_exchange_session(struct vim_client *client, struct err *err);
+
 /* vim_logout within so much time, on a connection of its own: works after vim_client_cancel too. */
 int vim_logout_within(struct vim_client *client, long timeout_ms, struct err *err);

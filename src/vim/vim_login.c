@@ -301,6 +301,14 @@ int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, 
                          : err_set(err, ERR_NOT_REGISTERED, "there is no session with vCenter %s", client->peer);
 }
 
+/* A login takes no notice of the session that there is, and ends it when it has its own (vim_login_adopt). */
+int vim_exchange_session(struct vim_client *client, struct err *err) {
+    LOCKED(&client->login_lock);
+    set_refused_until(client, 0);
+    return client->login ? login_again(client, err)
+                         : err_set(err, ERR_NOT_REGISTERED, "there is no session with vCenter %s", client->peer);
+}
+
 /* -- sOAP calls of SessionManager that both our own and other people's sessions need ------------------------------- */
 
 static const struct member session_texts[] = {

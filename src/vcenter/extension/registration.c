@@ -107,6 +107,7 @@ static int sign_in_as_us(struct registration_work *w, struct err *err) {
     struct login_material material = {0};
     struct login_used used = {0};
     int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, err);
+    material.refusals = link_refusals(w->link);
     if (!rc)
         rc = login_with_material(w->admin, &w->vc, &material, NULL, &used, err);
     login_material_done(&material);
@@ -614,7 +615,7 @@ static int step_prove_login(struct registration_work *w, struct err *err) {
         return err_remedy(err, "vCenter took the certificate but does not accept it: repeat 'kaasctl vcenter register'");
     if (rc)
         return rc;
-    link_note_strategy(w->link, w->strategy);
+    link_note_login(w->link, w->strategy, w->chosen->user);
     link_request(w->link, LINK_WORK_SWEEP); /* a kill may have left a session that the link never knew */
     return 0;
 }

@@ -28,6 +28,11 @@ static int refuse_account(const struct rotation_work *w, struct err *err) {
     return err_remedy(err, "change its password at the vCenter, then run: kaasctl vcenter set-password %s", w->vc.name);
 }
 
+static int rotation_to_new_certificate(struct rotation_work *w, struct err *err) {
+    int rc = rotation_make_certificate(w, err);
+    return rc ? rc : rotation_to_fresh(w, err);
+}
+
 /* A pending one is finished first. */
 static int rotation_replace(struct rotation_work *w, struct err *err) {
     int rc = rotation_begin_operation(w, err);
@@ -115,6 +120,8 @@ static int finish_or_rotate(struct link *link, struct err *err) {
     int rc = rotation_work_begin(&w, ROTATION_ACTION, &why);
     is_pending = !rc && w.have.pending.generation;
     is_old = !rc && !is_pending && rotation_is_certificate_due(&w.vc, &w.have.active);
+    if (is_pending)
+        w.line.event.action = login_change_action(w.have.pending.kind);
     if (is_pending || is_old) /* failures are tried again by the minute, as one operation: log and health tell them */
         rc = rotation_begin_operation(&w, &why);
     if (!rc && is_pending)

@@ -39,7 +39,7 @@ void rotation_note_certificate(struct link *link, const struct login_credential 
 }
 
 int rotation_prove(struct rotation_work *w, const struct login_credential *c, struct err *err) {
-    struct login_material only = {.active = *c}; /* borrowed */
+    struct login_material only = {.active = *c, .refusals = c->generation ? link_refusals(w->link) : NULL}; /* borrowed */
     struct vim_client *client = NULL;
     struct login_used used;
     int rc;
@@ -72,6 +72,18 @@ int rotation_promote(struct rotation_work *w, const struct login_credential *c, 
     return 0;
 }
 
+/* True if vCenter has surely not taken what it was told: it answered so. */
+static bool is_refusal(int rc) {
+    return rc == ERR_UPSTREAM_DENIED || rc == ERR_NOT_FOUND || rc == ERR_UPSTREAM || rc == ERR_UNPROCESSABLE;
+}
+
+/* An account that is refused, or may not be tied to our record, is of no use any more, and its password is not sent again. A pending certificate is kept:
+ * it may be the one that vCenter knows. */
+static void retire_useless(struct rotation_work *w, const struct login_credential *c, int rc) {
+    if (c->kind != CREDENTIAL_CERTIFICATE && (rc == ERR_CREDENTIALS || is_refusal(rc)))
+        (void)credential_store_retire(w->options->store, w->vc.id, c->generation, NULL);
+}
+
 int rotation_carry_through(struct rotation_work *w, const struct login_credential *c, struct err *err) {
     int rc = admin_lease_renew(&w->lease, err);
     if (!rc)
@@ -80,12 +92,8 @@ int rotation_carry_through(struct rotation_work *w, const struct login_credentia
         rc = admin_lease_renew(&w->lease, err);
     if (!rc)
         rc = rotation_prove(w, c, err);
+    retire_useless(w, c, rc);
     return rc ? rc : rotation_promote(w, c, err);
-}
-
-/* True if vCenter has surely not taken what it was told: it answered so. */
-static bool is_refusal(int rc) {
-    return rc == ERR_UPSTREAM_DENIED || rc == ERR_NOT_FOUND || rc == ERR_UPSTREAM || rc == ERR_UNPROCESSABLE;
 }
 
 static int rotation_tell_new(struct rotation_work *w, struct err *err) {
@@ -97,17 +105,20 @@ static int rotation_tell_new(struct rotation_work *w, struct err *err) {
     return rc;
 }
 
-int rotation_to_new_certificate(struct rotation_work *w, struct err *err) {
-    int rc = login_credential_make(&w->vc, w->options->login_certificate_days, w->options->key_bits, &w->fresh, err);
-    if (!rc)
-        rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
+int rotation_make_certificate(struct rotation_work *w, struct err *err) {
+    return login_credential_make(&w->vc, w->options->login_certificate_days, w->options->key_bits, &w->fresh, err);
+}
+
+int rotation_to_fresh(struct rotation_work *w, struct err *err) {
+    int rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
     if (rc)
         return rc;
     link_forget_material(w->link); /* whoever logs in from now on tries both */
     rc = rotation_tell_new(w, err);
     if (rc)
         return rc;
-    rc = rotation_prove(w, &w->fresh, err);
+    if (w->fresh.kind == CREDENTIAL_CERTIFICATE)
+        rc = rotation_prove(w, &w->fresh, err);
     if (!rc)
         rc = rotation_promote(w, &w->fresh, err);
     if (rc)

@@ -43,8 +43,12 @@ int rotation_promote(struct rotation_work *w, const struct login_credential *c, 
 /* From a stored pending credential to the active one: told, proved, promoted. Errors as of these. */
 int rotation_carry_through(struct rotation_work *w, const struct login_credential *c, struct err *err);
 
-/* Makes a login certificate and moves to it. After an error that left the outcome open LINK_WORK_RENEW finishes it. Errors as above. */
-int rotation_to_new_certificate(struct rotation_work *w, struct err *err);
+/* Makes a login certificate: `fresh`. ERR_NOMEM, ERR_INTERNAL. */
+int rotation_make_certificate(struct rotation_work *w, struct err *err);
+
+/* Moves to `fresh`, which is not stored yet: stored as pending, told, proved (an account was proved before), promoted. What vCenter refuses is retired; after an error that left the
+ * outcome open LINK_WORK_RENEW finishes it. Errors as above. */
+int rotation_to_fresh(struct rotation_work *w, struct err *err);
 
 /* Writes how it ended: 0 or ERR_*; nothing if that is written. */
 void rotation_note_in_audit(struct rotation_work *w, int rc, const struct err *why);

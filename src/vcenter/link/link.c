@@ -46,10 +46,12 @@ struct link {
     atomic_bool is_loaded;          /* false: the next login reads the credentials again */
     atomic_bool is_identity_fresh;  /* link_connect has just compared it: the login that follows need not */
     struct login_material material; /* touched by the login only, which the client's session lock serialises */
+    struct login_refusals refusals;
 
     pthread_mutex_t lock; /* guards everything below */
     struct vcenter info;
     struct link_report report;
+    char *session_account; /* that its own session was made by; NULL: by a certificate, or there was none yet */
     unsigned failures;
     int64_t noted_since_ms; /* monotonic clock: when the newest call that was noted began */
     int64_t next_try_ms;    /* monotonic clock */
@@ -247,10 +249,16 @@ void link_note_certificates(struct link *link, const struct link_certificates *s
         link->report.certificates.login_not_after_ms = seen->login_not_after_ms;
 }
 
-void link_note_strategy(struct link *link, enum vim_strategy strategy) {
+void link_note_login(struct link *link, enum vim_strategy strategy, const char *account) {
     LOCKED(&link->lock);
     link->report.has_strategy = true;
     link->report.strategy = strategy;
+    free(link->session_account);
+    link->session_account = str_dup(account);
+}
+
+struct login_refusals *link_refusals(struct link *link) {
+    return &link->refusals;
 }
 
 /* -- is it the vCenter we mean, with the certificate we trust ---------------------------------------------------------------- */
@@ -345,9 +353,9 @@ static int load_material(struct link *link, struct err *err) {
         atomic_store(&link->is_loaded, false);
         return rc;
     }
-    memcpy(fresh.refused, link->material.refused, sizeof(fresh.refused));
     login_material_done(&link->material);
     link->material = fresh;
+    link->material.refusals = &link->refusals;
     return 0;
 }
 
@@ -373,11 +381,12 @@ static unsigned newest_generation(const struct login_material *m) {
  * before this one may have left a session behind. */
 static void settle_login(struct link *link, const struct login_used *used) {
     struct store *store = link->env->options.store;
-    link_note_strategy(link, used->strategy);
-    if (used->generation == link->material.pending.generation &&
-        !credential_store_promote(store, link->id, used->generation, NULL, NULL)) {
-        const struct audit_record line =
-            platform_audit_make(link->env, NULL, &(struct audit_event){.action = ROTATION_ACTION, .object_id = link->id});
+    const bool is_pending = used->generation == link->material.pending.generation;
+    const struct login_credential *c = is_pending ? &link->material.pending : &link->material.active;
+    link_note_login(link, used->strategy, c->user);
+    if (is_pending && !credential_store_promote(store, link->id, used->generation, NULL, NULL)) {
+        const struct audit_record line = platform_audit_make(
+            link->env, NULL, &(struct audit_event){.action = login_change_action(c->kind), .object_id = link->id});
         link_forget_material(link);
         platform_audit_finish(link->env, &line);
     }
@@ -406,6 +415,21 @@ static int log_in(struct vim_client *client, void *arg, struct err *err) {
     if (!rc)
         settle_login(link, &used);
     return rc;
+}
+
+static bool is_logged_in_by(struct link *link, const char *account) {
+    LOCKED(&link->lock);
+    return link->report.has_strategy && str_eq(link->session_account, account);
+}
+
+int link_follow_login(struct link *link, struct err *err) {
+    const struct platform_options *options = &link->env->options;
+    _cleanup_done_(login_material_done) struct login_material now = {0};
+    int rc = login_material_load(options->store, options->seal, link->id, &now, err);
+    if (rc || !now.active.generation || is_logged_in_by(link, now.active.user))
+        return rc;
+    link_forget_material(link);
+    return vim_exchange_session(link->client, err);
 }
 
 void link_retry_login(struct link *link) {
@@ -442,6 +466,7 @@ static void free_link(struct link *link) {
     vim_client_free(link->client);
     login_material_done(&link->material);
     vcenter_done(&link->info);
+    free(link->session_account);
     (void)pthread_mutex_destroy(&link->lock);
     free(link->id);
     free(link);

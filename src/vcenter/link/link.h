@@ -16,6 +16,7 @@
 
 struct event_budget;
 struct link;
+struct login_refusals;
 
 enum link_state { LINK_NOT_REGISTERED, LINK_CONNECTING, LINK_CONNECTED, LINK_UNREACHABLE, LINK_REFUSED };
 /* "not_registered", ... as in docs/openapi.yaml; static. */
@@ -82,8 +83,15 @@ void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct e
 /* Notes that the vCenter answered a call that was not made with our own session: it can be reached, no more. */
 void link_note_answer(struct link *link, int64_t since_ms);
 
-/* Notes the way by which the link's own session was made. */
-void link_note_strategy(struct link *link, enum vim_strategy strategy);
+/* Notes the way by which the link's own session was made, and by which account (NULL: by certificate). Copied. */
+void link_note_login(struct link *link, enum vim_strategy strategy, const char *account);
+
+/* Passwords that were refused: for all who log in with what is stored for this vCenter. Lives as long as the link. */
+struct login_refusals *link_refusals(struct link *link);
+
+/* Logs in with the credential that is in force, if its own session was made by another account, or by none: that session goes on until the new one
+ * stands. link_work_fn of LINK_WORK_LOGIN; also the end of a change of accounts. Blocks. Errors of vim.h and store.h. */
+int link_follow_login(struct link *link, struct err *err);
 
 /* The credentials in the database have changed: the next login reads them again. */
 void link_forget_material(struct link *link);

@@ -14,6 +14,7 @@
 #include "vim.h"
 
 #define ROTATION_ACTION "vcenter.rotate_certificate"
+#define SET_ACCOUNT_ACTION "vcenter.set_login_account"
 
 struct manifest_log;
 struct net_policy;

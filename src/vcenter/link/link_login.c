@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "link_env.h"
 #include "vcenter_store.h"
 #include "secret.h"
 #include "str.h"
@@ -29,6 +30,16 @@ void login_credential_done(struct login_credential *c) {
 void login_material_done(struct login_material *m) {
     login_credential_done(&m->active);
     login_credential_done(&m->pending);
+}
+
+bool login_is_refused(const struct login_refusals *refusals, unsigned generation) {
+    return atomic_load(&refusals->generations[0]) == generation || atomic_load(&refusals->generations[1]) == generation;
+}
+
+/* Two of them at a time may lose one, which is sent once more then. */
+void login_note_refused(struct login_refusals *refusals, unsigned generation) {
+    if (!login_is_refused(refusals, generation))
+        atomic_store(&refusals->generations[1], atomic_exchange(&refusals->generations[0], generation));
 }
 
 /* A sealed secret belongs to one vCenter and one use: it cannot be moved to another row or kind. */
@@ -139,15 +150,27 @@ int login_credential_take_account(enum credential_kind kind, const char *user, c
 
 int login_credential_tell(struct vim_client *client, const struct vcenter *vc, const struct login_credential *c,
                           struct err *err) {
+    struct err why = {0};
     int rc;
     switch (c->kind) {
     case CREDENTIAL_CERTIFICATE: return vim_set_extension_certificate(client, vc->extension_key, c->cert_pem, err);
     case CREDENTIAL_SERVICE_ACCOUNT:
-        rc = vim_set_service_account(client, vc->extension_key, c->user, err);
+        rc = vim_set_service_account(client, vc->extension_key, c->user, &why);
+        why.remedy[0] = '\0'; /* what to do is known better here */
+        (void)err_move(err, rc, &why);
+        if (rc == ERR_UPSTREAM_DENIED)
+            return err_remedy(
+                err,
+                "the login that kaasd has now needs Extension.Update on the root folder for that, which one by certificate may not "
+                "have: use an account that is no service account, or register anew with --service-account");
         return rc ? err_remedy(err, "give the name as it was created, letter by letter, with its suffix: name@domain") : 0;
     case CREDENTIAL_ACCOUNT:
     default: return 0;
     }
+}
+
+const char *login_change_action(enum credential_kind kind) {
+    return kind == CREDENTIAL_CERTIFICATE ? ROTATION_ACTION : SET_ACCOUNT_ACTION;
 }
 
 enum vim_strategy login_way_of_account(enum credential_kind kind) {
@@ -171,20 +194,42 @@ static struct vim_extension_login link_login_of(const struct vcenter *vc, const 
     return login;
 }
 
-static int probe_account(struct vim_client *client, const struct login_credential *c, struct err *err) {
-    _cleanup_done_(vim_user_session_done) struct vim_user_session who = {0};
+/* Does this vCenter know accounts of this kind? */
+static int connect_for_account(struct vim_client *client, const struct login_credential *c, struct err *err) {
     _cleanup_done_(vim_about_done) struct vim_about about = {0};
     int rc = vim_connect(client, &about, err);
-    if (!rc && c->kind == CREDENTIAL_SERVICE_ACCOUNT && !vim_version_is_at_least(about.api_version, SERVICE_ACCOUNT_SINCE)) {
-        rc = err_set(err, ERR_UPSTREAM, "this vCenter speaks API %s; service accounts of extensions need %s (8.0 Update 2)",
-                     about.api_version, SERVICE_ACCOUNT_SINCE);
-        (void)err_remedy(err, "upgrade it, or use --login-account");
-    }
+    if (rc || c->kind != CREDENTIAL_SERVICE_ACCOUNT || vim_version_is_at_least(about.api_version, SERVICE_ACCOUNT_SINCE))
+        return rc;
+    (void)err_set(err, ERR_UPSTREAM, "this vCenter speaks API %s; service accounts of extensions need %s (8.0 Update 2)",
+                  about.api_version, SERVICE_ACCOUNT_SINCE);
+    return err_remedy(err, "upgrade it, or use an account that is none: --login-account, or without --service-account");
+}
+
+static int probe_account(struct vim_client *client, const struct login_credential *c, struct err *err) {
+    _cleanup_done_(vim_user_session_done) struct vim_user_session who = {0};
+    int rc = connect_for_account(client, c, err);
     if (!rc)
         rc = vim_check_password(client, c->user, c->password, &who, err);
     if (rc == ERR_CREDENTIALS)
         (void)err_remedy(err, "check name (user@domain) and password of %s", c->user);
     return rc;
+}
+
+int login_by_account(struct vim_client *client, const struct login_credential *c, struct err *err) {
+    struct err why = {0};
+    int rc = connect_for_account(client, c, err);
+    if (rc)
+        return rc;
+    rc = vim_login_password(client, c->user, c->password, &why);
+    if (rc == ERR_CREDENTIALS) {
+        (void)err_set(err, rc, "the vCenter refuses this name or password: %s", c->user);
+        return err_remedy(
+            err, "check the name (user@domain) and the password before you try again: too many wrong ones lock an account");
+    }
+    if (rc != ERR_UPSTREAM_DENIED)
+        return err_move(err, rc, &why);
+    (void)err_set(err, ERR_FORBIDDEN, "the password of %s is right, but it has no permission at all at this vCenter", c->user);
+    return err_remedy(err, "have a role granted to it there (docs/admin/vcenter.md, \"Privileges\")");
 }
 
 size_t login_probe(struct vim_client *client, const struct vcenter *vc, const struct login_credential *certificate,
@@ -224,7 +269,7 @@ static bool is_worth_another_try(int rc) {
 struct login_target {
     struct vim_client *client;
     const struct vcenter *vc;
-    unsigned *refused;
+    struct login_refusals *refusals; /* or NULL */
     const enum vim_strategy *first;
 };
 
@@ -259,7 +304,7 @@ static int try_certificate(const struct login_target *target, const struct login
 /* A password that was refused is never sent a second time: vCenter locks accounts after a few failures. */
 static int try_account(const struct login_target *target, const struct login_credential *c, struct login_used *used,
                        struct err *err) {
-    bool is_known_bad = target->refused[0] == c->generation || target->refused[1] == c->generation;
+    bool is_known_bad = target->refusals && login_is_refused(target->refusals, c->generation);
     int rc = ERR_CREDENTIALS;
     used->strategy = login_way_of_account(c->kind);
     err_clear(err);
@@ -267,10 +312,8 @@ static int try_account(const struct login_target *target, const struct login_cre
         rc = login_by(target->client, target->vc, c, used->strategy, err);
     if (rc != ERR_CREDENTIALS)
         return rc;
-    if (!is_known_bad) {
-        target->refused[1] = target->refused[0];
-        target->refused[0] = c->generation;
-    }
+    if (target->refusals && !is_known_bad)
+        login_note_refused(target->refusals, c->generation);
     err_clear(err);
     (void)err_set(err, ERR_CREDENTIALS,
                   "vCenter %s refuses the password of %s; it is not sent again, so that the account is not locked",
@@ -286,7 +329,7 @@ static int link_login_try_one(const struct login_target *target, const struct lo
 
 int login_with_material(struct vim_client *client, const struct vcenter *vc, struct login_material *material,
                         const enum vim_strategy *first, struct login_used *used, struct err *err) {
-    struct login_target target = {.client = client, .vc = vc, .refused = material->refused, .first = first};
+    struct login_target target = {.client = client, .vc = vc, .refusals = material->refusals, .first = first};
     int rc = ERR_NOT_REGISTERED;
     if (material->active.generation)
         rc = link_login_try_one(&target, &material->active, used, err);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -20,10 +21,18 @@ struct login_credential {
 };
 void login_credential_done(struct login_credential *c); /* NULL is allowed */
 
+/* Generations of accounts whose password was refused, the newest first: it is never sent again; accounts get locked by that. */
+struct login_refusals {
+    atomic_uint generations[2];
+};
+bool login_is_refused(const struct login_refusals *refusals, unsigned generation);
+void login_note_refused(struct login_refusals *refusals, unsigned generation);
+
 /* What a link can log in with. Guarded by the link. */
 struct login_material {
     struct login_credential active, pending;
-    unsigned refused[2]; /* generations of accounts whose password was refused: never sent again; accounts get locked by that */
+    struct login_refusals
+        *refusals; /* of the link, for all who log in with what is stored; NULL: none are known, and none are noted */
 };
 void login_material_done(struct login_material *m);
 
@@ -59,6 +68,13 @@ struct login_attempt {
     struct err err; /* why not */
 };
 #define LOGIN_STRATEGIES_MAX VIM_STRATEGY_COUNT
+
+/* Connects and logs the client in by an account, which is sent once. ERR_CREDENTIALS; ERR_FORBIDDEN: the password is right, but the account has no
+ * permission at all there; ERR_UPSTREAM: that vCenter has no service accounts; errors of vim.h. */
+int login_by_account(struct vim_client *client, const struct login_credential *c, struct err *err);
+
+/* The action of the audit log by which a credential of this kind comes into force; static. */
+const char *login_change_action(enum credential_kind kind);
 
 /* The way of an account of this kind. */
 enum vim_strategy login_way_of_account(enum credential_kind kind);

@@ -22,8 +22,9 @@ enum link_work {
     LINK_WORK_RENEW = 1U << 3,     /* the login certificate: its age, a rotation that was left half done */
     LINK_WORK_SWEEP = 1U << 4,     /* sessions of ours that nobody holds any more are ended */
     LINK_WORK_EVENTS = 1U << 5,    /* events that wait are posted */
+    LINK_WORK_LOGIN = 1U << 6,     /* our session is one of the account that is in force */
 };
-#define LINK_WORK_COUNT 6
+#define LINK_WORK_COUNT 7
 
 /* Runs in the link's worker pool and may block. 0: done. ERR_CANCELED: nothing to do any more (the vCenter was unregistered): not tried again.
  * Other errors: tried again; `err` is shown in the vCenter's status and in health. It must call link_begin_admin itself where it must

@@ -66,6 +66,7 @@ static void plug_in_own_work(struct platform *p) {
     static const struct link_work_kind kinds[] = {
         {.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about},
         {.bit = LINK_WORK_RESCAN, .name = "rescan", .run = platform_links_rescan},
+        {.bit = LINK_WORK_LOGIN, .name = "login", .run = link_follow_login, .at_connect = true},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         platform_set_work(p, &kinds[i]);
@@ -201,6 +202,14 @@ static void tell_watch(struct link *link, void *cluster_id) {
 
 void platform_note_clusters_changed(struct platform *p) {
     platform_each(p, tell_watch, NULL);
+}
+
+void platform_note_login_changed(struct platform *p, const char *vcenter_id) {
+    struct link *link = NULL;
+    if (platform_find(p, vcenter_id, &link, NULL))
+        return;
+    link_request(link, LINK_WORK_LOGIN);
+    link_unref(link);
 }
 
 void platform_note_cluster_changed(struct platform *p, const char *cluster_id) {

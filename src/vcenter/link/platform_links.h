@@ -74,6 +74,9 @@ struct link **platform_list(struct platform *platform, size_t *count);
 /* Calls `fn` for each link that is there now, holding a reference meanwhile. */
 void platform_each(struct platform *platform, void (*fn)(struct link *link, void *arg), void *arg);
 
+/* Something of this vCenter has changed, perhaps what we log in to it with (CHANGE_VCENTER): its link looks. Does not block. */
+void platform_note_login_changed(struct platform *platform, const char *vcenter_id);
+
 /* The nodes of clusters have changed (CHANGE_CLUSTER): the watches look for the new ones. Does not block. */
 void platform_note_clusters_changed(struct platform *platform);
 /* As above, of one cluster. */

@@ -130,6 +130,10 @@ int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, 
     return fn ? fn(client, arg, err) : vim_ensure_session(client, err);
 }
 
+int vim_exchange_session(struct vim_client *client, struct err *err) {
+    return vim_replace_session(client, NULL, NULL, err);
+}
+
 int vim_get_settled_session(struct vim_client *client, struct vim_user_session *out, struct err *err) {
     int rc = vim_get_own_session(client, out, err);
     if (!rc && pw.settled_key) {

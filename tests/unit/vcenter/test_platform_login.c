@@ -85,7 +85,8 @@ static unsigned count(const char *call) {
 }
 
 static void a_refused_password_is_sent_once(void **state) {
-    struct login_material material = {0};
+    struct login_refusals refusals = {0};
+    struct login_material material = {.refusals = &refusals};
     struct vcenter vc = {0};
     struct login_used used;
     (void)state;

@@ -266,6 +266,25 @@ static void a_session_is_replaced_even_after_a_refused_login(void **state) {
     vim_client_free(client);
 }
 
+static void an_exchanged_session_ends_once_the_new_one_stands(void **state) {
+    struct vim_client *client = fake_client_logged_in(*state);
+    clock_fake(1000, 1000);
+    assert_int_equal(vim_exchange_session(client, NULL), 0);
+    assert_int_equal(fake_count(*state, "Login"), 2);
+    assert_int_equal(fake_count(*state, "Logout"), 1);
+    fake_fault(*state, "Login", INVALID_LOGIN, "");
+    assert_int_equal(vim_exchange_session(client, NULL), ERR_UPSTREAM_DENIED);
+    assert_true(fake_has_session(client)); /* the one that there is goes on */
+    assert_int_equal(fake_count(*state, "Logout"), 1);
+    assert_int_equal(vim_exchange_session(client, NULL), 0); /* a refusal of a moment ago does not count */
+    assert_int_equal(fake_count(*state, "Logout"), 2);
+    clock_unfake();
+    vim_client_free(client);
+    client = fake_client(*state);
+    assert_int_equal(vim_exchange_session(client, NULL), ERR_NOT_REGISTERED);
+    vim_client_free(client);
+}
+
 static void no_session_and_no_way_to_get_one(void **state) {
     struct vim_client *client = fake_client(*state);
     struct err err = {0};
@@ -580,6 +599,7 @@ int main(void) {
         TEST(refused_login_is_not_repeated_for_a_while),
         TEST(an_accepted_login_ends_the_pause_after_a_refused_one),
         TEST(a_session_is_replaced_even_after_a_refused_login),
+        TEST(an_exchanged_session_ends_once_the_new_one_stands),
         TEST(no_session_and_no_way_to_get_one),
         TEST(second_login_ends_the_first_session),
         TEST(extension_login_goes_its_own_way),
