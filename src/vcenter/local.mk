@@ -17,6 +17,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/events/event_post.h \
     src/vcenter/extension/extension_record.c \
     src/vcenter/extension/extension_record.h \
+    src/vcenter/extension/login_account.c \
+    src/vcenter/extension/login_account.h \
     src/vcenter/extension/manifest_log.c \
     src/vcenter/extension/manifest_log.h \
     src/vcenter/extension/ovf_install.c \

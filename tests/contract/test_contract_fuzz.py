@@ -39,11 +39,12 @@ FITTING = {200, 201, 204, 302, 304, 308, 401, 403, 404, 409, 412, 422, 429, 502}
 FOUND_MAX = 5
 # One request of thirty at least must come to its end; fewer where that takes long or where the state of things forbids it.
 LEAST_DONE = {"setVcenterPassword": 0, "rotateMasterKey": 0, "acceptRestore": 0, "examineVcenter": 3, "rotateVcenterCertificate": 3,
-              "installSolution": 3, "registerVcenter": 1, "logout": 3}
+              "installSolution": 3, "registerVcenter": 1, "logout": 3, "setVcenterLoginAccount": 1, "removeVcenterLoginAccount": 3,
+              "testVcenterLoginAccount": 3}
 TEXT_BODIES = {"importClusters"}  # what is sent is a text, whatever was made up
 # They ask, exchange a token for the next one, or give who has one a cookie of the same session.
 CHANGES_NOTHING = {"refreshToken", "makeSessionCookie", "testDirectory", "testHxConnection", "testHxPeer", "examineVcenter",
-                   "rescanVcenter", "showPluginItems"}
+                   "rescanVcenter", "showPluginItems", "testVcenterLoginAccount"}
 # Dry runs, imports of nothing but mistakes, and what is so already: no line, nothing was changed.
 MAY_CHANGE_NOTHING = {"importClusters", "updateService", "updateUser", "reportClusterStatus", "trustVcenter", "unregisterVcenter",
                       "registerVcenter", "rotateVcenterCertificate"}

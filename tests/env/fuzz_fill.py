@@ -30,9 +30,11 @@ REAL = 0.8  # how often a real value takes the place of a made-up one
 # Work that asks a vCenter for long, or makes keys: real ones are rarer.
 SLOW = {"examineVcenter": 0.1, "rotateVcenterCertificate": 0.1, "registerVcenter": 0.3, "unregisterVcenter": 0.3, "installSolution": 0.2,
         "addVcenter": 0.8, "loginPassword": 0.15, "rescanVcenter": 0.3, "resetPassword": 0.3,
-        "changeOwnPassword": 0.5, "getVcenterStatus": 0.5}
+        "changeOwnPassword": 0.5, "getVcenterStatus": 0.5, "removeVcenterLoginAccount": 0.1, "setVcenterLoginAccount": 0.3,
+        "testVcenterLoginAccount": 0.3}
 # What may be taken away or changed for the worse is done to the second vCenter, so that the first one stays as it is.
-SPARE_ONLY = {"registerVcenter", "unregisterVcenter", "deleteVcenter", "changeVcenter", "trustVcenter", "setVcenterPassword"}
+SPARE_ONLY = {"registerVcenter", "unregisterVcenter", "deleteVcenter", "changeVcenter", "trustVcenter", "setVcenterPassword",
+              "getVcenterLoginAccount", "setVcenterLoginAccount", "removeVcenterLoginAccount", "testVcenterLoginAccount"}
 
 
 class Place:
@@ -255,6 +257,13 @@ class Place:
             self.api().expect(200, "POST", f"{at}/unregister", json=self._spare_account(), headers=X_KAAS)
         return self.spare.instance_uuid
 
+    def want_login_account(self) -> str:
+        """The second vCenter is registered, and kaasd logs in there by an account."""
+        at = f"/v2/vcenters/{self.want_spare(registered=True)}/login-account"
+        if self.api().call("GET", at).status_code == 404:
+            self.api().expect(200, "PUT", at, json=self._spare_account(), headers=X_KAAS)
+        return self.spare.instance_uuid
+
     def drop_spare(self) -> None:
         if self.spare_state() != "absent":
             self.api().expect(204, "DELETE", f"/v2/vcenters/{self.want_spare(registered=False)}")
@@ -343,6 +352,14 @@ class Filler:
         return self.place.want_spare(registered=False)
 
     id_trustVcenter = id_changeVcenter  # noqa: N815
+
+    def id_getVcenterLoginAccount(self) -> str:  # noqa: N802
+        return self.place.want_login_account()
+
+    id_removeVcenterLoginAccount = id_testVcenterLoginAccount = id_getVcenterLoginAccount  # noqa: N815
+
+    def id_setVcenterLoginAccount(self) -> str:  # noqa: N802
+        return self.place.want_spare(registered=True)
 
     def id_updateUser(self) -> str:  # noqa: N802
         if "user" not in self.place.known:
@@ -448,7 +465,8 @@ class Filler:
     def body(self, body: Any) -> Any:
         if self.operation in ("addVcenter", "changeVcenter"):
             return self.address(body)
-        if self.operation in ("registerVcenter", "unregisterVcenter", "setVcenterPassword") and isinstance(body, dict):
+        if self.operation in ("registerVcenter", "unregisterVcenter", "setVcenterPassword", "setVcenterLoginAccount",
+                              "testVcenterLoginAccount") and isinstance(body, dict):
             return self.account(body)
         if self.operation == "importClusters":
             return self.lines(body)

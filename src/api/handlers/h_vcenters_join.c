@@ -1,6 +1,7 @@
 /* Handlers of /v2/vcenters/{id}: joining and leaving one, what we log in with, how it stands. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api_call.h"
@@ -10,6 +11,7 @@
 #include "json.h"
 #include "limits.h"
 #include "log.h"
+#include "login_account.h"
 #include "names.h"
 #include "platform_links.h"
 #include "problem.h"
@@ -17,6 +19,7 @@
 #include "reply.h"
 #include "rotation.h"
 #include "str.h"
+#include "throttle.h"
 #include "vc_status.h"
 #include "views.h"
 #include "vim.h"
@@ -291,6 +294,122 @@ int h_vcenters_set_password(struct api_call *call, struct http_response *resp, s
     if (!rc)
         log_event(LOG_LEVEL_NOTICE, "vcenter_password_replaced", "vcenter", link_id(call->link), NULL);
     return view_nothing(resp, rc);
+}
+
+/* -- the account that we log in by ------------------------------------------------------------------------------------------ */
+
+static json_t *account_lacks(const struct login_account_verdict *verdict) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < verdict->lacks_count; i++) {
+        const struct login_account_lack *lack = &verdict->lacks[i];
+        json_t *object = json_object();
+        json_put_string(object, "privilege", lack->privilege);
+        json_put_string(object, "object_id", lack->object_id);
+        json_put_string(object, "object_name", lack->name);
+        json_put_bool(object, "needed", lack->is_needed);
+        json_add(list, object);
+    }
+    return list;
+}
+
+static int login_account_answer(struct api_call *call, struct http_response *resp, const struct login_account_verdict *verdict,
+                                struct err *err) {
+    _cleanup_done_(login_account_done) struct login_account account = {0};
+    json_t *object;
+    int rc = login_account_load(call->link, &account, err);
+    if (rc)
+        return rc;
+    object = json_object();
+    json_put_string(object, "vcenter_id", link_id(call->link));
+    json_put_string(object, "kind", credential_kind_name(account.kind));
+    json_put_string(object, "username", account.user);
+    view_put_time(object, "set_at", account.set_at_ms);
+    json_put(object, "missing", verdict ? account_lacks(verdict) : json_null());
+    return reply_json(resp, 200, object, err);
+}
+
+int h_account_show(struct api_call *call, struct http_response *resp, struct err *err) {
+    return login_account_answer(call, resp, NULL, err);
+}
+
+static int login_account_read(const json_t *body, struct login_account_request *out, struct err *err) {
+    const char *kind = json_get_string(body, "kind");
+    out->kind = CREDENTIAL_ACCOUNT;
+    out->user = json_get_string(body, "username");
+    out->password = json_get_string(body, "password");
+    if (str_empty(out->user) || str_empty(out->password) || strlen(out->password) > KAAS_PASSWORD_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "give \"username\" and \"password\", neither empty, the password of %u bytes at most",
+                       KAAS_PASSWORD_BYTES_MAX);
+    if (kind && (!credential_kind_parse(kind, &out->kind) || out->kind == CREDENTIAL_CERTIFICATE))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"kind\" must be service_account or account");
+    return 0;
+}
+
+const struct member_body h_account_set_body = {
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "kind"), JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"))};
+const struct member_body h_account_test_body = {
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "kind"), JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"))};
+
+/* Wrong passwords count as those of people who sign in: whoever has many is slowed down before the vCenter locks the account. */
+static int account_open_gate(struct api_call *call, const struct login_account_request *request, struct gate *gate,
+                             struct err *err) {
+    return gate_open(gate, call->api->options.signon, &request->actor, link_id(call->link), request->user, err);
+}
+
+int h_account_set(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_done_(login_account_verdict_done) struct login_account_verdict verdict = {0};
+    _cleanup_done_(gate_done) struct gate gate = {0};
+    struct login_account_request request = {.actor = api_actor(call)};
+    int rc = login_account_read(call->body, &request, err);
+    if (!rc)
+        rc = account_open_gate(call, &request, &gate, err);
+    if (rc)
+        return rc;
+    rc = login_account_set(call->link, &request, &verdict, err);
+    gate_note(&gate, rc);
+    if (rc)
+        return rc;
+    log_event(LOG_LEVEL_NOTICE, "vcenter_login_account_set", "vcenter", link_id(call->link), "account", request.user, NULL);
+    return login_account_answer(call, resp, &verdict, err);
+}
+
+static json_t *account_verdict(const struct login_account_verdict *verdict) {
+    json_t *object = json_object();
+    json_put_string(object, "kind", credential_kind_name(verdict->kind));
+    json_put_string(object, "username", verdict->user);
+    json_put_bool(object, "works", verdict->works);
+    view_put_reason(object, "reason", verdict->err.text, verdict->err.remedy);
+    json_put(object, "missing", account_lacks(verdict));
+    return object;
+}
+
+/* What is given, or what is stored if nothing is. */
+int h_account_test(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_done_(login_account_verdict_done) struct login_account_verdict verdict = {0};
+    _cleanup_done_(gate_done) struct gate gate = {0};
+    struct login_account_request request = {.actor = api_actor(call)};
+    int rc = 0;
+    if (json_object_size(call->body))
+        rc = login_account_read(call->body, &request, err);
+    if (!rc && request.user)
+        rc = account_open_gate(call, &request, &gate, err);
+    if (!rc)
+        rc = login_account_test(call->link, &request, &verdict, err);
+    gate_note(&gate, rc ? rc : verdict.err.code);
+    return rc ? rc : reply_json(resp, 200, account_verdict(&verdict), err);
+}
+
+int h_account_remove(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_free_ char *left = NULL;
+    json_t *object;
+    int rc = login_account_remove(call->link, API_ACTOR(call), &left, err);
+    if (rc)
+        return rc;
+    log_event(LOG_LEVEL_NOTICE, "vcenter_login_account_removed", "vcenter", link_id(call->link), NULL);
+    object = json_object();
+    view_put_text(object, "left", left);
+    return reply_json(resp, 200, object, err);
 }
 
 /* -- looking again, and for what is wrong ------------------------------------------------------------------------------- */

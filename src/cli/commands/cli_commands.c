@@ -155,6 +155,20 @@ OPTIONS set_password_options[] = {
     END,
 };
 
+OPTIONS login_account_options[] = {
+    {"user", "NAME", "the account, with its domain: user@domain", OPT_TEXT, "username"},
+    {"service-account", NULL, "it is a service account of this extension (vCenter 8.0 Update 2 or newer)"},
+    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    END,
+};
+
+COLUMNS login_account_columns[] = {
+    {"Account", "username"},
+    {"Kind", "kind"},
+    {"Set", "set_at", show_time},
+    END,
+};
+
 /* clang-format off */
 COLUMNS vcenter_list[] = {
     {"NAME", "name"}, {"ADDRESS", NULL, show_vcenter_address}, {"STATE", "state"}, {"VERSION", "version"},
@@ -696,6 +710,18 @@ const struct cli_command cli_commands[] = {
     {"vcenter", "set-password", "VCENTER", "tell kaasd the new password of its account there", .options = set_password_options,
      .of = &cli_vcenters, .call = "POST /v2/vcenters/{id}/set-password",
      .says = "vCenter {name} accepts the new password; kaasd logs in with it from now on", .more = cmd_vcenter_set_password},
+    {"vcenter", "login-account", "VCENTER", "show the account that kaasd logs in by, where that is no certificate",
+     .of = &cli_vcenters, .call = "GET /v2/vcenters/{id}/login-account", .object = login_account_columns},
+    {"vcenter", "set-login-account", "VCENTER", "have kaasd log in by this account from now on", .options = login_account_options,
+     .of = &cli_vcenters, .call = "PUT /v2/vcenters/{id}/login-account", .more = cmd_vcenter_set_login_account,
+     .tell = cmd_vcenter_tell_login_account},
+    {"vcenter", "test-login-account", "VCENTER", "log in once by its account, or by one that is given, and tell what it may",
+     .options = login_account_options, .of = &cli_vcenters, .call = "POST /v2/vcenters/{id}/login-account/test",
+     .more = cmd_vcenter_test_login_account, .tell = cmd_vcenter_tell_login_account},
+    {"vcenter", "remove-login-account", "VCENTER", "forget the account; kaasd logs in by certificate from now on",
+     .of = &cli_vcenters, .call = "DELETE /v2/vcenters/{id}/login-account",
+     .question = "Forget the account by which kaasd logs in to vCenter {name}? Type yes: ",
+     .says = "kaasd logs in to vCenter {name} by certificate from now on; left there: {left}"},
     {"vcenter", "rm", "VCENTER", "forget a vCenter", .of = &cli_vcenters, .call = "DELETE /v2/vcenters/{id}",
      .question = "Forget vCenter {name}? Type yes: ", .says = "vCenter {name} is forgotten"},
     {"cluster", "add", "", "add the record of a Kubernetes cluster", .options = cluster_add_options, .call = "POST /v2/clusters",

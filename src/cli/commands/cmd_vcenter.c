@@ -187,3 +187,52 @@ int cmd_vcenter_set_password(struct cli *cli, json_t *body, struct err *err) {
     int rc = cli_find_object(cli, err);
     return rc ? rc : cmd_vcenter_put_password(cli, body, "New password of kaasd's account", "password-file", err);
 }
+
+/* -- the account that kaasd logs in by ------------------------------------------------------------------------------------------------ */
+
+static int cmd_account_put(struct cli *cli, json_t *body, struct err *err) {
+    _cleanup_free_ char *whose = str_format("Password of %s", opt_get(&cli->given, "user"));
+    json_put_string(body, "kind", opt_get(&cli->given, "service-account") ? "service_account" : "account");
+    return cmd_vcenter_put_password(cli, body, whose, "password-file", err);
+}
+
+int cmd_vcenter_set_login_account(struct cli *cli, json_t *body, struct err *err) {
+    int rc;
+    if (!opt_get(&cli->given, "user"))
+        return cli_usage(cli, err, "which account is it to be? add --user NAME");
+    rc = cli_find_object(cli, err);
+    return rc ? rc : cmd_account_put(cli, body, err);
+}
+
+/* Without an account the stored one. */
+int cmd_vcenter_test_login_account(struct cli *cli, json_t *body, struct err *err) {
+    int rc;
+    if (!opt_get(&cli->given, "user"))
+        return opt_get(&cli->given, "service-account") || opt_get(&cli->given, "password-file")
+                   ? cli_usage(cli, err, "whose password is it? add --user NAME")
+                   : 0;
+    rc = cli_find_object(cli, err);
+    return rc ? rc : cmd_account_put(cli, body, err);
+}
+
+/* A test that fails is an answer, and a failure for scripts. */
+int cmd_vcenter_tell_login_account(struct cli *cli, json_t *answer, struct err *err) {
+    const char *user = json_get_string(answer, "username"), *vcenter = json_get_string(cli->object, "name");
+    const bool is_test = json_object_get(answer, "works");
+    const json_t *lack;
+    size_t i;
+    if (is_test && !json_get_bool(answer, "works", false))
+        cli->status = CLI_FAILED;
+    if (cli->is_json)
+        return show_json(cli, answer, err);
+    if (!is_test)
+        show_line(cli, "kaasd logs in to vCenter %s by %s from now on", vcenter, user);
+    else if (cli->status == CLI_FAILED)
+        show_line(cli, "%s does not do for vCenter %s: %s", user, vcenter, json_get_string(answer, "reason"));
+    else
+        show_line(cli, "%s logs in to vCenter %s and may do what is needed", user, vcenter);
+    json_array_foreach (json_object_get(answer, "missing"), i, lack)
+        show_line(cli, "  it lacks %s on %s (%s)%s", json_get_string(lack, "privilege"), json_get_string(lack, "object_name"),
+                  json_get_string(lack, "object_id"), json_get_bool(lack, "needed", false) ? ", which is needed" : "");
+    return 0;
+}

@@ -112,11 +112,14 @@ def made(people: dict[str, Api], world: World) -> Iterator[dict[str, str]]:
     admin.expect(201, "PUT", f"{hx}/connection", json=nobody)
     credential = f"/v2/vcenters/{next(admin.items('/v2/vcenters'))['id']}/hx-credential"
     admin.expect(201, "PUT", credential, json={"user_name": "admin", "password": "x"})
+    operator, account = world.vcenter.users["operator"], f"/v2/vcenters/{world.vcenter.instance_uuid}/login-account"
+    admin.expect(200, "PUT", account, json={"username": operator.login, "password": operator.password}, headers={"X-KaaS": "1"})
     world.db.query("REPLACE INTO hx_publications (hx_cluster_id, is_wanted, state, since_ms, tried_at_ms, published_at_ms, expires_at_ms,"
                    " next_at_ms, failures, nonce_digest, nonce_until_ms, body_sha256, version_no)"
                    " VALUES (%s, 0, 'withdrawn', 1, 1, 1, 0, 0, 0, SHA2(%s, 256), %s, SHA2('', 256), 1)",
                    other_hx_id, NONCE, 1 << 50, database="kaas")
     yield ids
+    admin.expect(200, "DELETE", account)
     admin.expect(204, "DELETE", credential)
     admin.expect(204, "DELETE", f"{hx}/peer")
     admin.expect(204, "DELETE", f"{hx}/connection")
