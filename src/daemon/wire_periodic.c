@@ -65,7 +65,9 @@ static int start_up(struct wire *wire, struct err *err) {
     if (rc)
         return rc;
     platform_set_installation(wire->parts.platform, installation);
-    rc = sealing_follow(wire->parts.sealing, err);
+    rc = wire->config.vcenter_events ? 0 : event_store_end(wire->store, err);
+    if (!rc)
+        rc = sealing_follow(wire->parts.sealing, err);
     if (!rc)
         rc = audit_store_open_key(wire->store, wire->seal, err);
     if (!rc)
@@ -232,14 +234,16 @@ PERIODIC(backup, backup_health_sync(&wire->backup, wire->store, err))
 
 #define EVENTS_KEPT_MS (7LL * 24 * HOUR)
 
-/* Of vCenters that were away for so long, or where events are off. */
+/* Of vCenters that were away for so long. */
 static int prune_events(struct wire *wire, struct err *err) {
     uint64_t count = 0;
     int rc = event_store_prune(wire->store, clock_wall_ms() - EVENTS_KEPT_MS, &count, err);
-    if (!rc && count && wire->config.vcenter_events)
-        log_event(LOG_LEVEL_WARNING, "vcenter_events_dropped", "events", log_fmt("%" PRIu64, count), "hint",
-                  "they could not be posted for a week; the audit log has what was done", NULL);
-    return rc;
+    if (rc || !count)
+        return rc;
+    metric_add(metric_get(METRIC_VCENTER_EVENTS_DROPPED, "age"), (int64_t)count);
+    log_event(LOG_LEVEL_WARNING, "vcenter_events_dropped", "events", log_fmt("%" PRIu64, count), "hint",
+              "they could not be posted for a week; the audit log has what was done", NULL);
+    return 0;
 }
 
 static int periodic_prune(void *arg, struct err *err) {

@@ -114,6 +114,7 @@ STORE_TESTS = \
     tests/unit/store/test_store_audit \
     tests/unit/store/test_store_audit_log \
     tests/unit/store/test_store_clusters \
+    tests/unit/store/test_store_events \
     tests/unit/store/test_store_faults \
     tests/unit/store/test_store_objects \
     tests/unit/store/test_store_observations \

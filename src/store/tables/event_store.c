@@ -26,6 +26,7 @@ static const struct member vcenter_event_members[] = {
     MEMBER(vcenter_event, folded),
     MEMBER(vcenter_event, made_at_ms),
     MEMBER(vcenter_event, claimed_at_ms),
+    MEMBER(vcenter_event, refused_at_ms),
     MEMBERS_END,
 };
 
@@ -77,6 +78,20 @@ int event_store_begin(struct store *store, const char *vcenter_id, int64_t now_m
                      DB_ARGS(db_number(now_ms), db_text(vcenter_id)), NULL, err);
 }
 
+static int end_events(struct store_tx *tx, void *arg, struct err *err) {
+    static const char *const statements[] = {"UPDATE vcenters SET events_since_ms = 0 WHERE events_since_ms > 0",
+                                             "DELETE FROM cluster_places", "DELETE FROM vcenter_events"};
+    int rc = 0;
+    (void)arg;
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && !rc; i++)
+        rc = db_run(store_tx_conn(tx), statements[i], DB_ARGS_NONE, NULL, err);
+    return rc;
+}
+
+int event_store_end(struct store *store, struct err *err) {
+    return store_tx(store, end_events, NULL, err);
+}
+
 /* Whoever finds another row than it knows has read it before somebody else wrote. */
 static int write_place(struct db_conn *conn, const struct event_news *news, struct err *err) {
     const struct cluster_place *p = &news->place;
@@ -123,13 +138,20 @@ int event_store_save_news(struct store *store, const struct event_news *items, s
 /* -- what is to be posted ------------------------------------------------------------------------------------------------ */
 
 int event_store_list(struct store *store, const char *vcenter_id, size_t limit, struct vcenter_event_list *out, struct err *err) {
-    return db_table_list(store, &event_table, " WHERE vcenter_id = ? ORDER BY claimed_at_ms = 0, made_at_ms, id, moref LIMIT ?",
+    return db_table_list(store, &event_table,
+                         " WHERE vcenter_id = ? ORDER BY refused_at_ms > 0, claimed_at_ms = 0, made_at_ms, id, moref LIMIT ?",
                          DB_ARGS(db_text(vcenter_id), db_number((int64_t)limit)), &out->items, &out->count, err);
 }
 
 int event_store_claim(struct store *store, const struct vcenter_event *e, int64_t now_ms, struct err *err) {
     return store_run(store, "UPDATE vcenter_events SET claimed_at_ms = ? WHERE vcenter_id = ? AND id = ? AND moref = ?",
                      DB_ARGS(db_number(now_ms), db_text(e->ref.vcenter_id), db_text(e->id), db_text(e->ref.moref)), NULL, err);
+}
+
+int event_store_note_refused(struct store *store, const struct vcenter_event *e, int64_t now_ms, struct err *err) {
+    return store_run(
+        store, "UPDATE vcenter_events SET refused_at_ms = ? WHERE vcenter_id = ? AND id = ? AND moref = ? AND refused_at_ms = 0",
+        DB_ARGS(db_number(now_ms), db_text(e->ref.vcenter_id), db_text(e->id), db_text(e->ref.moref)), NULL, err);
 }
 
 int event_store_remove(struct store *store, const struct vcenter_event *e, struct err *err) {

@@ -39,6 +39,7 @@ struct vcenter_event {
     int64_t folded;         /* how many events a summary stands for, else 1 */
     int64_t made_at_ms;     /* wall clock */
     int64_t claimed_at_ms;  /* wall clock: somebody began to post it, so it may be there already; 0: nobody */
+    int64_t refused_at_ms;  /* wall clock: the vCenter refused it for the first time; 0: never */
 };
 void vcenter_event_done(struct vcenter_event *event); /* NULL is allowed */
 
@@ -69,8 +70,10 @@ int event_store_list_places(struct store *store, struct cluster_place_list *out,
 
 /* Has nothing been told to this vCenter so far? ERR_NOT_FOUND if there is no such vCenter. */
 int event_store_is_new(struct store *store, const char *vcenter_id, bool *is_new, struct err *err);
-/* From now on events are made for it. */
+/* From now on events are made for it, also about grants. */
 int event_store_begin(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err);
+/* No events are made for any vCenter from now on; what waits, and what was told, is forgotten. */
+int event_store_end(struct store *store, struct err *err);
 
 /* Something to tell: how the place changes, and the event about it. */
 struct event_news {
@@ -85,11 +88,14 @@ int event_store_save_news(struct store *store, const struct event_news *items, s
 
 /* -- what is to be posted ------------------------------------------------------------------------------------------ */
 
-/* The oldest events of a vCenter, `limit` at most, those that somebody began to post first. *out (uninitialised) is given back by vcenter_event_list_done. */
+/* The oldest events of a vCenter, `limit` at most: those that somebody began to post come first, those that the vCenter refused last. *out
+ * (uninitialised) is given back by vcenter_event_list_done. */
 int event_store_list(struct store *store, const char *vcenter_id, size_t limit, struct vcenter_event_list *out, struct err *err);
 /* Notes that it is being posted from now on. */
 int event_store_claim(struct store *store, const struct vcenter_event *event, int64_t now_ms, struct err *err);
-/* It is there. */
+/* Notes that the vCenter refused it; of several times the first counts. */
+int event_store_note_refused(struct store *store, const struct vcenter_event *event, int64_t now_ms, struct err *err);
+/* It is there, or given up. */
 int event_store_remove(struct store *store, const struct vcenter_event *event, struct err *err);
 /* Puts one summary in the place of all events of a vSphere cluster that nobody began to post, where they are several; for each vSphere cluster of the
  * vCenter. ERR_CONFLICT if another one came in between: nothing was done then. *folded is how many there were. */

@@ -31,12 +31,12 @@ int grant_store_load(struct store *store, const char *id, struct grant *out, str
 
 /* The events (event_store.h) about a grant that is stored, just now or still: it was given, or is taken away. They are for each vSphere cluster that it
  * concerns: of a Kubernetes cluster those where it was declared to be, and those where it is. People are called by the names that vCenter, or an
- * administrator, gave them; of others there is only the id. */
+ * administrator, gave them; of others there is only the id. There are none for a vCenter that events are not made for (event_store_begin). */
 #define GRANT_EVENT(name, join)                                                                                              \
     "INSERT IGNORE INTO vcenter_events (id, vcenter_id, moref, kind, name, object_id, principal, role, folded, made_at_ms)"  \
     " SELECT ?, v.id, p.moref, ?, " name ", g.object_id,"                                                                    \
     " COALESCE(u.name, s.name, IF(g.principal_id LIKE 'vc:%', SUBSTRING(g.principal_id, 41), g.principal_id)), g.role, 1, ?" \
-    " FROM grants g " join " JOIN vcenters v ON v.id = p.vcenter_id AND v.registered_at_ms > 0"                              \
+    " FROM grants g " join " JOIN vcenters v ON v.id = p.vcenter_id AND v.registered_at_ms > 0 AND v.events_since_ms > 0"    \
     " LEFT JOIN users u ON g.principal_id LIKE 'local:%' AND u.id = SUBSTRING(g.principal_id, 7)"                            \
     " LEFT JOIN service_accounts s ON g.principal_id LIKE 'svc:%' AND s.id = SUBSTRING(g.principal_id, 5) WHERE g.id = ?"
 

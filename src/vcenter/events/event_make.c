@@ -16,6 +16,7 @@
 
 #define LEASE "events"
 #define LEASE_MS 30000
+#define ASK_MS (LEASE_MS / 3)
 #define BATCH 200U /* in one transaction */
 
 /* A Kubernetes cluster on a vSphere cluster, as it was told of. */
@@ -41,6 +42,8 @@ struct event_batch {
 struct event_maker {
     struct store *store;
     struct inventory *inventory;
+    int64_t asked_at_ms; /* monotonic clock: when it asked for the lease; 0: never */
+    bool is_mine;        /* the lease, as far as it knows */
     bool is_loaded;
     struct hashmap told;
     uint64_t round, generation; /* of the snapshot that all was made of */
@@ -96,8 +99,10 @@ static int event_make_load(struct event_maker *m, struct err *err) {
     int rc = event_store_list_places(m->store, &list, err);
     for (size_t i = 0; i < list.count && !rc; i++) {
         struct told *t = calloc(1, sizeof(*t));
-        if (!t)
+        if (!t) {
+            event_make_forget(m);
             return err_set(err, ERR_NOMEM, "out of memory");
+        }
         t->place = list.items[i];
         hashmap_insert(&m->told, &t->node, told_hash(t->place.cluster_id, &t->place.ref));
     }
@@ -289,17 +294,29 @@ static int event_make_all(struct event_maker *m, const struct inventory_snapshot
     return rc;
 }
 
+/* One replica keeps the lease, as long as it lives, also while there is nothing to tell: replicas may see a cluster's state differently for a while, and
+ * what is told shall not go to and fro. */
+static int event_make_ask(struct event_maker *m, struct err *err) {
+    const int64_t now_ms = clock_mono_ms();
+    if (m->asked_at_ms && now_ms - m->asked_at_ms < ASK_MS)
+        return 0;
+    m->is_mine = false;
+    int rc = lease_store_acquire(m->store, LEASE, store_replica_name(m->store), LEASE_MS, &m->is_mine, err);
+    m->asked_at_ms = rc ? 0 : now_ms;
+    return rc;
+}
+
 int event_maker_tick(struct event_maker *m, struct err *err) {
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = NULL;
-    bool is_mine = false;
-    int rc = lease_store_acquire(m->store, LEASE, store_replica_name(m->store), LEASE_MS, &is_mine, err);
-    if (rc || !is_mine) {
+    int rc = event_make_ask(m, err);
+    if (rc || !m->is_mine) {
         event_make_forget(m);
         return rc;
     }
+    snapshot = inventory_get(m->inventory);
+    if (!snapshot || snapshot->generation == m->generation)
+        return 0;
     rc = m->is_loaded ? 0 : event_make_load(m, err);
-    snapshot = rc ? NULL : inventory_get(m->inventory);
-    if (snapshot && snapshot->generation != m->generation)
-        rc = event_make_all(m, snapshot, err);
+    rc = rc ? rc : event_make_all(m, snapshot, err);
     return rc == ERR_CONFLICT ? 0 : rc;
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Where a Kubernetes cluster is, and its state, follow from what was reported and what is observed, in memory only; so the inventory is compared with
- * what the vCenters were told of (event_store.h), and the events are written with what is told from now on. One replica does that, under a lease.
+ * what the vCenters were told of (event_store.h), and the events are written with what is told from now on. One replica does that, under a lease, for which each
+ * asks every 10 seconds; a second in which nothing has changed costs no statement.
  * Events about grants are made where grants are written. */
 #pragma once
 

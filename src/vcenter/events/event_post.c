@@ -10,6 +10,7 @@
 #include "event_store.h"
 #include "link.h"
 #include "log.h"
+#include "metric.h"
 #include "platform_store.h"
 #include "replica_store.h"
 #include "str.h"
@@ -17,6 +18,7 @@
 
 #define LEASE_MS 60000
 #define LEASE_RENEW_MS 15000
+#define REFUSED_MS (60LL * 60 * 1000)
 
 /* One run: who posts where. */
 struct event_posting {
@@ -106,6 +108,19 @@ static int event_post_one(const struct event_posting *p, const struct vcenter_ev
     return err_move(err, rc, &why);
 }
 
+static int event_post_note_refused(const struct event_posting *p, const struct vcenter_event *e, const struct err *why,
+                                   struct err *err) {
+    const int64_t now_ms = clock_wall_ms();
+    if (!e->refused_at_ms)
+        return event_store_note_refused(p->store, e, now_ms, err);
+    if (now_ms - e->refused_at_ms < REFUSED_MS)
+        return 0;
+    metric_add(metric_get(METRIC_VCENTER_EVENTS_DROPPED, "refused"), 1);
+    log_error(LOG_LEVEL_WARNING, "vcenter_event_refused", why, "vcenter", link_id(p->link), "type", kinds[e->kind].type,
+              "cluster", e->ref.moref, NULL);
+    return event_store_remove(p->store, e, err);
+}
+
 /* -- what waits ------------------------------------------------------------------------------------------------------------ */
 
 static int event_post_renew(struct event_posting *p, struct err *err) {
@@ -131,15 +146,25 @@ static int event_post_fold(const struct event_posting *p, struct err *err) {
 static int event_post_list(struct event_posting *p, struct err *err) {
     _cleanup_done_(vcenter_event_list_done) struct vcenter_event_list list = {0};
     struct event_budget *budget = link_event_budget(p->link);
+    struct err refusal = {0}; /* the first */
     int rc = event_store_list(p->store, link_id(p->link), EVENTS_A_MINUTE + 1, &list, err);
     struct event_plan plan = event_plan_make(budget, rc ? 0 : list.count, clock_mono_ms());
     for (size_t i = 0; i < plan.singles && !rc && !link_is_retired(p->link); i++) {
         bool is_posted = false;
-        rc = event_post_renew(p, err);
-        rc = rc ? rc : event_post_one(p, &list.items[i], &is_posted, err);
+        struct err why = {0};
+        rc = event_post_renew(p, &why);
+        rc = rc ? rc : event_post_one(p, &list.items[i], &is_posted, &why);
         budget->used += is_posted;
+        if (rc == ERR_UPSTREAM) { /* it is about this event; all else is about the vCenter, or us, and holds all of them up */
+            (void)err_move(&refusal, rc, &why);
+            rc = event_post_note_refused(p, &list.items[i], &why, err);
+        } else {
+            rc = err_move(err, rc, &why);
+        }
     }
-    return rc || !plan.folds ? rc : event_post_fold(p, err);
+    if (!rc && plan.folds)
+        rc = event_post_fold(p, err);
+    return rc ? rc : err_move(err, refusal.code, &refusal);
 }
 
 int event_post_work(struct link *link, struct err *err) {

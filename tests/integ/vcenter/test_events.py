@@ -129,7 +129,7 @@ def test_more_than_people_can_read_becomes_one_summary(world: World) -> None:
 
     def told() -> dict[str, str] | None:
         found = vimclient.our_events(world.vcenter, EAST)
-        return found[-1][2] if found[-1][0] == "summary" and not waiting(world) else None
+        return found[-1][2] if found and found[-1][0] == "summary" and not waiting(world) else None
 
     summary = until(told, "a summary")
     singles = sum(len(events(world, name)) for name in names)
@@ -203,3 +203,60 @@ def test_without_the_privilege_health_warns_and_nothing_is_lost(site: tuple[Worl
     site[1].hasten(lambda: not waiting(world), "it is posted")
     until_told(world, name, "cluster.added")
     until(lambda: not warning(world), "the warning is gone")
+
+
+# -- what a vCenter refuses ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_that_is_refused_holds_up_no_other(site: tuple[World, Clock], world: World) -> None:
+    control = world.vcenter.control
+    rule = control.hold("PostEvent", executed=False)
+    _, refused = add(world, EAST)
+    control.await_held(rule)
+    _, other = add(world, EAST)
+    until(lambda: waiting(world) == 2, "both wait")
+    control.fault("PostEvent", "fault", fault="InvalidEvent", text="nothing of that kind", count=1)
+    control.release(rule, drop=True)
+    site[1].hasten(lambda: not waiting(world), "both are posted")
+    told = [event[2].get("cluster") for event in vimclient.our_events(world.vcenter, EAST)]
+    assert [name for name in told if name in (refused, other)] == [other, refused]
+
+
+def test_an_event_that_is_refused_for_an_hour_is_given_up(site: tuple[World, Clock], world: World) -> None:
+    control, hasten = world.vcenter.control, site[1].hasten
+    control.fault("PostEvent", "fault", fault="InvalidEvent", text="nothing of that kind", count=0)
+    _, name = add(world, EAST)
+    found = hasten(lambda: warning(world), "a warning")
+    assert "InvalidEvent" in str(found)
+    world.db.query("UPDATE vcenter_events SET refused_at_ms = refused_at_ms - 3600000", database="kaas")
+    hasten(lambda: not waiting(world), "it is given up")
+    control.clear_faults()
+    assert events(world, name) == []
+    assert world.kaasd.process
+    (line,) = [line for line in world.kaasd.process.log.splitlines() if "event=vcenter_event_refused" in line]
+    assert "type=com.cisco.kaas.cluster.added" in line and f"cluster={EAST}" in line and "nothing of that kind" in line
+    assert sum(samples(world.admin, "kaas_vcenter_events_dropped_total").values()) == 1
+
+
+def test_without_events_nothing_is_kept_to_be_told(site: tuple[World, Clock], world: World) -> None:
+    kaasd = world.kaasd
+    rule = world.vcenter.control.hold("PostEvent", executed=False)
+    cluster, name = add(world, EAST)
+    world.vcenter.control.await_held(rule)
+    kaasd.kill()
+    world.vcenter.control.clear_faults()
+    kaasd.write_config({"vcenter": {"events": False}})
+    kaasd.start()
+    try:
+        assert waiting(world) == 0
+        world.admin.expect(201, "POST", "/v2/grants", json={
+            "principal_id": f"vc:{world.vcenter.instance_uuid}:vsphere.local\\viewer-east", "object_kind": "cluster", "object_id": cluster})
+        assert waiting(world) == 0
+    finally:
+        kaasd.stop()
+        kaasd.write_config({})
+        kaasd.start()
+    until(lambda: begun(world), "the vCenter counts again")
+    assert events(world, name) == []
+    report(world, cluster, "ready")
+    until_told(world, name, "cluster.ready")
