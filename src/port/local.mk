@@ -22,6 +22,8 @@ src_port_libport_a_SOURCES = \
     src/port/seal.h \
     src/port/sealed_file.c \
     src/port/sealed_file.h \
+    src/port/signature.c \
+    src/port/signature.h \
     src/port/x509.c \
     src/port/x509.h \
     src/port/x509_look.c \

@@ -63,6 +63,7 @@ UNIT_TESTS = \
     tests/unit/port/test_json \
     tests/unit/port/test_log_json \
     tests/unit/port/test_net_addr \
+    tests/unit/port/test_signature \
     tests/unit/port/test_xml \
     tests/unit/setup/test_backup_file \
     tests/unit/setup/test_backup_health \
