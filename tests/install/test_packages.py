@@ -94,6 +94,10 @@ def check_release(folder: Path, scratch: Path, private: Path) -> None:
     for command in checks:
         told = run(["bash", "-c", f"cd {folder} && {command.replace('harmony-kaas.pub', f'{scratch}/harmony-kaas.pub')}"])
         assert told.returncode == 0, told.stdout + told.stderr
+    checked = run(["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", scratch / "harmony-kaas.pub", "-rawin",
+                   "-in", folder / "release.json", "-sigfile", folder / "release.json.sig"])
+    assert checked.returncode == 0, checked.stderr
+    assert json.loads((folder / "release.json").read_text())["released_at"] < "2100"
     (bill,) = folder.glob("*-sbom.json")
     assert f"{bill.name}: OK" in told.stdout
     parts = {part["name"]: part for part in json.loads(bill.read_text())["components"]}
