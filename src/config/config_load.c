@@ -52,6 +52,13 @@ static void check_together(const struct config *c, const char *name, struct conf
         config_load_clash(
             c, name, CONFIG_INDEX_server_client_crl_file, report,
             "server.client_crl_file is set, but server.client_ca_file is not: name the CA whose revocation lists these are");
+    if (*c->updates_url && *c->updates_folder)
+        config_load_clash(c, name, CONFIG_INDEX_updates_folder, report,
+                          "updates.url and updates.folder are both given: remove one");
+    if ((*c->updates_url || *c->updates_folder) && !*c->updates_key_file)
+        config_load_clash(c, name, *c->updates_url ? CONFIG_INDEX_updates_url : CONFIG_INDEX_updates_folder, report,
+                          "updates.url and updates.folder need updates.key_file: name a PEM file with the publisher's public key "
+                          "(harmony-kaas.pub), without which no release file is believed");
     if (c->auth_token_lifetime_ms > c->auth_session_lifetime_ms)
         config_load_clash(c, name, CONFIG_INDEX_auth_token_lifetime_ms, report,
                           "auth.token_lifetime is longer than auth.session_lifetime");

@@ -137,6 +137,27 @@ int option_check_url(const char *text, struct err *err) {
     return err_remedy(err, "write it as https://kaas.example.com:8443");
 }
 
+/* "http://HOST:PORT" and nothing behind it. */
+int option_check_http_proxy(const char *text, struct err *err) {
+    static const char scheme[] = "http://";
+    _cleanup_free_ char *host = str_dup(str_starts(text, scheme) ? text + sizeof(scheme) - 1 : "");
+    char *colon = host ? strrchr(host, ':') : NULL;
+    int64_t port;
+    if (!host)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (colon && str_to_i64(colon + 1, 1, 65535, &port)) {
+        *colon = '\0';
+        const size_t n = strlen(host);
+        const bool is_bracketed = n > 2 && *host == '[' && host[n - 1] == ']';
+        if (is_bracketed)
+            host[n - 1] = '\0';
+        if (!name_check_host(host + is_bracketed, "it", NULL))
+            return 0;
+    }
+    (void)err_set(err, ERR_CONFIG, "must be an HTTP proxy with its port");
+    return err_remedy(err, "write it as http://proxy.example.com:3128");
+}
+
 int option_check_network(const char *text, struct err *err) {
     struct net_block block;
     if (net_block_parse(text, &block))

@@ -327,6 +327,12 @@ static int make_hyperflex(struct wire *w, struct err *err) {
     return rc ? rc : set_hx_ca(w, &w->config, err);
 }
 
+static int make_updates(struct wire *w, struct err *err) {
+    const struct updates_options options = {.store = w->store, .replica = w->replica_name, .version = PACKAGE_VERSION};
+    int rc = updates_new(&options, &w->parts.updates, err);
+    return rc ? rc : updates_configure(w->parts.updates, &w->config, err);
+}
+
 static bool is_leaving(void *arg) {
     const struct wire *w = arg;
     return atomic_load_explicit(&w->is_leaving, memory_order_relaxed);
@@ -441,10 +447,10 @@ static int wire_make_store(struct wire *w, struct err *err) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets,  make_public_url, wire_make_store,    make_pools,  make_directory,
-                                     make_networks, make_platform,   make_identity,      make_signon, make_sealing,
-                                     make_clusters, make_access,     make_kerberos,      make_peers,  make_hyperflex,
-                                     make_api,      start_servers,   wire_start_periodic};
+    static part_fn *const parts[] = {make_secrets,  make_public_url, wire_make_store, make_pools,         make_directory,
+                                     make_networks, make_platform,   make_identity,   make_signon,        make_sealing,
+                                     make_clusters, make_access,     make_kerberos,   make_peers,         make_hyperflex,
+                                     make_updates,  make_api,        start_servers,   wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {
@@ -496,6 +502,7 @@ static void stop_waiting(struct wire *w) {
     identity_stop(w->parts.identity);
     peers_stop(w->parts.peers);
     hyperflex_stop(w->parts.hyperflex);
+    updates_stop(w->parts.updates);
     if (has_thread)
         (void)pthread_join(thread, NULL);
     else
@@ -544,6 +551,7 @@ void wire_down(struct wire *w) {
     api_free(w->api);
     peers_free(w->parts.peers);
     hyperflex_free(w->parts.hyperflex);
+    updates_free(w->parts.updates);
     kerberos_free(w->parts.kerberos);
     worker_pool_free(w->parts.kerberos_pool);
     identity_free(w->parts.identity);
@@ -619,10 +627,13 @@ static int reload_all(struct wire *w, struct err *err) {
         rc = reload_certificate(w, &fresh, err);
     if (!rc)
         rc = set_hx_ca(w, &fresh, err);
+    if (!rc)
+        rc = updates_configure(w->parts.updates, &fresh, err);
     if (rc)
         return rc;
     wire_set_scrape_token(w, &token);
     scheduler_wake(w->scheduler, "check");
+    scheduler_wake(w->scheduler, "updates");
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
     log_set_format((enum log_format)fresh.log_format);
     signon_set_limits(w->parts.signon, signon_limits_of(&fresh));

@@ -110,6 +110,7 @@ void wire_check_health(void *arg, struct findings *out) {
     kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, out);
     check_session_key(wire, out);
     backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, out);
+    updates_check_health(wire->parts.updates, out);
     if (!snapshot)
         return;
     services_check_health(snapshot->platform, out);
@@ -163,6 +164,7 @@ void wire_log_health(struct wire *wire) {
     directories_check_health(wire->parts.identity, &checks);
     kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, &checks);
     backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, &checks);
+    updates_check_health(wire->parts.updates, &checks);
     note_changes(&wire->health_log, &checks);
     findings_done(&checks);
 }

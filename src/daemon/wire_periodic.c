@@ -113,6 +113,7 @@ static int periodic_start(void *arg, struct err *err) {
     scheduler_wake(wire->scheduler, "vcenters");
     scheduler_wake(wire->scheduler, "prune");
     scheduler_wake(wire->scheduler, "backup");
+    scheduler_wake(wire->scheduler, "updates");
     return ERR_CANCELED; /* done for good */
 }
 
@@ -232,6 +233,9 @@ PERIODIC(used_proofs, wire->parts.kerberos ? kerberos_purge(wire->parts.kerberos
 /* When the newest backup was made, by whichever host. */
 PERIODIC(backup, backup_health_sync(&wire->backup, wire->store, err))
 
+/* Newer versions, and what the replicas run. */
+PERIODIC(updates, updates_tick(wire->parts.updates, err))
+
 #define EVENTS_KEPT_MS (7LL * 24 * HOUR)
 
 /* Of vCenters that were away for so long. */
@@ -350,6 +354,7 @@ int wire_start_periodic(struct wire *wire, struct err *err) {
          .run = periodic_check},
         {.name = "used_proofs", .period_ms = 5 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_used_proofs},
         {.name = "backup", .period_ms = MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_backup},
+        {.name = "updates", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = slow, .run = periodic_updates},
         {.name = "prune", .period_ms = 10 * MINUTE, .jitter_percent = 20, .retry = slow, .run = periodic_prune},
     };
     int rc;

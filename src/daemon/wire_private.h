@@ -27,6 +27,7 @@
 #include "setup_files.h"
 #include "signon.h"
 #include "store.h"
+#include "updates.h"
 
 /* The doors of the daemon, in the order in which they are opened. */
 enum wire_server { WIRE_TLS, WIRE_PROXY, WIRE_SERVICE, WIRE_ADMIN, WIRE_SERVERS };

@@ -17,6 +17,7 @@
 #include "seal.h"
 #include "secret.h"
 #include "setup_files.h"
+#include "signature.h"
 #include "x509.h"
 
 int setup_find_user(const char *name, struct setup_user *out, struct err *err) {
@@ -108,6 +109,31 @@ static void setup_check_ca(const char *option, const char *path, struct config_r
     x509_info_done(&info);
 }
 
+static void check_update_keys(const struct config *config, struct config_report *report) {
+    _cleanup_strbuf_ struct strbuf pem;
+    struct signature_keys *keys = NULL;
+    struct err fault = {0};
+    strbuf_init(&pem, PEM_BYTES_MAX);
+    if (!*config->updates_key_file || fs_read(config->updates_key_file, &pem, NULL) || !pem.len)
+        return; /* which the look at all files tells */
+    if (signature_keys_read(pem.data, &keys, &fault))
+        config_report_fault(report, "updates.key_file", fault.text, fault.remedy);
+    signature_keys_free(keys);
+}
+
+/* The file that there is by default need not be, where no server is asked. */
+static void check_updates(const struct config *config, struct config_report *report) {
+    struct err fault = {0};
+    check_update_keys(config, report);
+    if (!*config->updates_url)
+        return;
+    if (eaccess(config->updates_ca_file, R_OK)) {
+        (void)err_set(&fault, ERR_CONFIG, "%s cannot be read by this user: %s", config->updates_ca_file, strerror(errno));
+        config_report_fault(report, "updates.ca_file", fault.text, "install ca-certificates, or name another file");
+    }
+    setup_check_ca("updates.ca_file", config->updates_ca_file, report);
+}
+
 static void check_database(const struct config *config, const char *config_path, struct config_report *report) {
     _cleanup_(store_free) struct store *store = NULL;
     struct err fault = {0};
@@ -139,6 +165,7 @@ int setup_check(const struct config *config, const char *config_path, enum setup
     setup_check_ca("server.client_ca_file", config->server_client_ca_file, report);
     setup_check_ca("hx.ca_file", config->hx_ca_file, report);
     setup_check_ca("database.tls_ca_file", config->database_tls_ca_file, report);
+    check_updates(config, report);
     check_database(config, config_path, report);
     check_scrape_token(config, report);
     check_keytab(config->auth_kerberos_keytab, report);

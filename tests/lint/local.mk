@@ -44,6 +44,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
 	  echo 'src/hyperflex $(src_hyperflex_libhyperflex_a_CPPFLAGS)'; \
 	  echo 'src/setup $(src_setup_libsetup_a_CPPFLAGS)'; \
+	  echo 'src/updates $(src_updates_libupdates_a_CPPFLAGS)'; \
 	  for folder in src/vcenter/doctor src/vcenter/events src/vcenter/extension src/vcenter/link src/vcenter/watch; do echo "$$folder $(src_vcenter_libvcenter_a_CPPFLAGS)"; done; \
 	  for folder in src/auth/accounts src/auth/login src/auth/rights src/auth/session src/auth/userdir; do echo "$$folder $(src_auth_libauth_a_CPPFLAGS)"; done; \
 	  for folder in src/api/core src/api/handlers; do echo "$$folder $(src_api_libapi_a_CPPFLAGS)"; done; \

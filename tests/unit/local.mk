@@ -69,6 +69,7 @@ UNIT_TESTS = \
     tests/unit/setup/test_backup_health \
     tests/unit/store/test_migrate \
     tests/unit/store/test_store_errno \
+    tests/unit/updates/test_release_file \
     tests/unit/vcenter/test_event_plan \
     tests/unit/vcenter/test_watch \
     tests/unit/vim/test_vim_clusters \

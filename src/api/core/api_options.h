@@ -22,6 +22,7 @@ struct peers;
 struct platform;
 struct sealing;
 struct signon;
+struct updates;
 
 /* How the web page offers sign-on by Kerberos: not, by a button, or by itself when it is opened. In the order of the option ui.kerberos. */
 enum api_kerberos_offer { API_KERBEROS_OFF, API_KERBEROS_BUTTON, API_KERBEROS_AUTO };
@@ -43,6 +44,7 @@ struct api_options {
     struct worker_pool *kerberos_pool; /* accepting tokens */
     struct hyperflex *hyperflex;       /* HX clusters that kaasd is connected to */
     struct peers *peers;               /* controllers of HX clusters that kaasd signs in to */
+    struct updates *updates;           /* newer versions, and what the replicas run */
     enum api_kerberos_offer kerberos_offer;
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */
     const char *version;               /* of the program; copied */

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "replica_store.h"
 
+#include <config.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@
 static const struct member replica_members[] = {
     MEMBER_AS(replica, id, "id", NULL),
     MEMBER_AS(replica, name, "name", NULL),
+    MEMBER_AS(replica, version, "IF(version <> '' AND version_at_ms = heartbeat_at_ms, version, NULL)", NULL),
     MEMBER_AS(replica, heartbeat_at_ms, "heartbeat_at_ms", NULL),
     MEMBER_AS(replica, heartbeat_age_ms, "IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms)", NULL),
     MEMBERS_END,
@@ -24,6 +27,7 @@ static const struct db_table replica_table = {
 
 static void replica_done(struct replica *replica) {
     free(replica->name);
+    free(replica->version);
 }
 DB_LIST_DEFINE(replica_list, replica_done);
 
@@ -39,8 +43,9 @@ struct registration {
 };
 
 static int replica_store_beat(struct db_conn *conn, int64_t id, struct err *err) {
-    return db_run_one(conn, "UPDATE replicas SET heartbeat_at_ms = " NOW_MS " WHERE id = ?", DB_ARGS(db_number(id)),
-                      THIS_REPLICA_GONE, err);
+    return db_run_one(conn,
+                      "UPDATE replicas SET heartbeat_at_ms = " NOW_MS ", version = ?, version_at_ms = " NOW_MS " WHERE id = ?",
+                      DB_ARGS(db_text(PACKAGE_VERSION), db_number(id)), THIS_REPLICA_GONE, err);
 }
 
 /* Two new replicas may choose the same number: one gets a duplicate or a deadlock, and registers again. */
@@ -56,8 +61,10 @@ static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
         return rc ? rc : replica_store_beat(conn, call->id, err);
     rc = db_query_number(conn, "SELECT MAX(id) + 1 FROM replicas", DB_ARGS_NONE, &call->id, err);
     return rc ? rc
-              : db_run(conn, "INSERT INTO replicas (id, name, heartbeat_at_ms) VALUES (?, ?, " NOW_MS ")",
-                       DB_ARGS(db_number(call->id), db_text(call->name)), NULL, err);
+              : db_run(conn,
+                       "INSERT INTO replicas (id, name, heartbeat_at_ms, version, version_at_ms)"
+                       " VALUES (?, ?, " NOW_MS ", ?, " NOW_MS ")",
+                       DB_ARGS(db_number(call->id), db_text(call->name), db_text(PACKAGE_VERSION)), NULL, err);
 }
 
 int replica_store_register(struct store *store, const char *name, unsigned *replica_id, int64_t *previous_age_ms,

@@ -13,6 +13,7 @@
 struct replica {
     unsigned id; /* 0 is the command line tools */
     char *name;
+    char *version;            /* of the program, as its newest heartbeat said; NULL: it did not, as those before 0.4 */
     int64_t heartbeat_at_ms;  /* database time; 0: none, or it was stopped */
     int64_t heartbeat_age_ms; /* by the database's clock; -1: none, or it was stopped */
 };
