@@ -24,6 +24,7 @@ struct hx_options {
     struct http_trust trust;           /* copied; exactly one of the two */
     const struct net_policy *networks; /* where it may be; outlives the client; NULL: anywhere */
     long connect_timeout_ms, call_timeout_ms;
+    const struct http_transport *transport; /* NULL: HTTPS by libcurl */
 };
 /* One connection, kept alive; one thread at a time. *out is freed by hx_client_free. ERR_CONFIG (bad PEM, bad address), ERR_NOMEM. */
 int hx_client_new(const struct hx_options *options, struct hx_client **out, struct err *err);

@@ -20,7 +20,8 @@
 #define HX_CLUSTERS_PATH "/coreapi/v1/clusters"
 
 struct hx_client {
-    struct http_client *http;
+    const struct http_transport *transport;
+    void *conn;
     char *base;       /* "https://hx.example.com:443" */
     const char *peer; /* "hx.example.com:443", within it */
     long call_timeout_ms;
@@ -59,7 +60,8 @@ int hx_client_new(const struct hx_options *options, struct hx_client **out, stru
         return err_set(err, ERR_NOMEM, "out of memory");
     client->peer = client->base + strlen("https://");
     client->call_timeout_ms = options->call_timeout_ms;
-    rc = http_client_new(&http, &client->http, err);
+    client->transport = options->transport ? options->transport : http_transport_https();
+    rc = client->transport->open(client->transport->arg, &http, &client->conn, err);
     if (rc)
         return err_remedy(err, "give a CA in PEM, or the SHA-256 of the certificate of HX Connect at %s", client->peer);
     *out = STEAL(client);
@@ -69,13 +71,14 @@ int hx_client_new(const struct hx_options *options, struct hx_client **out, stru
 void hx_client_free(struct hx_client *client) {
     if (!client)
         return;
-    http_client_free(client->http);
+    if (client->conn)
+        client->transport->close(client->conn);
     free(client->base);
     free(client);
 }
 
 void hx_client_cancel(struct hx_client *client) {
-    http_client_cancel(client->http);
+    client->transport->cancel(client->conn);
 }
 
 /* -- asking ------------------------------------------------------------------------------------------------------------------ */
@@ -149,7 +152,7 @@ static int hx_ask(struct hx_client *client, const struct hx_question *q, struct 
     if (!url)
         return err_set(err, ERR_NOMEM, "out of memory");
     const int64_t began_ms = clock_mono_ms();
-    int rc = http_client_run(client->http, &exchange, reply, status, &why);
+    int rc = client->transport->run(client->conn, &exchange, reply, status, &why);
     metric_observe(metric_get(METRIC_HX_CALL, hx_operation(q->path)), clock_mono_ms() - began_ms);
     if (rc) {
         metric_add(metric_get(METRIC_HX_CALL_FAILURES, err_slug(rc)), 1);

@@ -701,3 +701,31 @@ int http_client_global_init(struct err *err) {
 void http_client_global_done(void) {
     curl_global_cleanup();
 }
+
+/* -- the seam ------------------------------------------------------------------------------------------------------ */
+
+static int https_open(void *arg, const struct http_client_options *options, void **conn, struct err *err) {
+    struct http_client *client = NULL;
+    int rc = http_client_new(options, &client, err);
+    (void)arg;
+    if (!rc)
+        *conn = client;
+    return rc;
+}
+
+static int https_run(void *conn, const struct http_exchange *exchange, struct strbuf *reply, long *status, struct err *err) {
+    return http_client_run(conn, exchange, reply, status, err);
+}
+
+static void https_cancel(void *conn) {
+    http_client_cancel(conn);
+}
+
+static void https_close(void *conn) {
+    http_client_free(conn);
+}
+
+const struct http_transport *http_transport_https(void) {
+    static const struct http_transport https = {NULL, https_open, https_run, https_cancel, https_close};
+    return &https;
+}

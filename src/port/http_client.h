@@ -80,3 +80,22 @@ void http_client_cancel(struct http_client *client);
  * not use OpenSSL. */
 int http_client_global_init(struct err *err);
 void http_client_global_done(void);
+
+/* -- the seam: who carries the bytes ------------------------------------------------------------------------------- */
+
+/* The four functions are those above. What stands behind a client of vim or hx may look at each exchange before it is sent, or answer in place of a
+ * server: pilot, tests, fuzzing. */
+struct http_transport {
+    void *arg; /* handed to open */
+    /* As http_client_new: *conn is what the others get. */
+    int (*open)(void *arg, const struct http_client_options *options, void **conn, struct err *err);
+    /* As http_client_run. */
+    int (*run)(void *conn, const struct http_exchange *exchange, struct strbuf *reply, long *status, struct err *err);
+    /* As http_client_cancel; called from another thread. */
+    void (*cancel)(void *conn);
+    /* As http_client_free. */
+    void (*close)(void *conn);
+};
+
+/* The client itself. Static. */
+const struct http_transport *http_transport_https(void);

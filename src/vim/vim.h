@@ -21,23 +21,23 @@
 #include "err.h"
 
 struct vim_client;
-struct vim_transport;
+struct http_transport;
 
 struct net_policy;
 
 struct vim_options {
-    const char *host;                      /* name or address of the vCenter; all texts are copied */
-    unsigned port;                         /* SDK endpoint, normally 443 */
-    const char *ca_pem;                    /* trust: exactly one of these two */
-    const uint8_t *pin_sha256;             /* 32 bytes, SHA-256 of the leaf certificate */
-    const char *instance_uuid;             /* of the vCenter that must be there; NULL: whichever */
-    const char *user_agent;                /* shown in vCenter's session list */
-    const struct net_policy *networks;     /* where it may be; outlives the client; NULL: anywhere */
-    unsigned tunnel_port;                  /* plain-HTTP CONNECT proxy for certificate login (80); 0: strategy off */
-    unsigned direct_port;                  /* port where vpxd itself ends TLS; 0: strategy off */
-    long connect_timeout_ms;               /* 0: KAAS_VIM_CONNECT_TIMEOUT_MS */
-    long call_timeout_ms;                  /* 0: KAAS_VIM_CALL_TIMEOUT_MS */
-    const struct vim_transport *transport; /* NULL: HTTPS by libcurl; tests put canned answers here (vim_transport.h) */
+    const char *host;                       /* name or address of the vCenter; all texts are copied */
+    unsigned port;                          /* SDK endpoint, normally 443 */
+    const char *ca_pem;                     /* trust: exactly one of these two */
+    const uint8_t *pin_sha256;              /* 32 bytes, SHA-256 of the leaf certificate */
+    const char *instance_uuid;              /* of the vCenter that must be there; NULL: whichever */
+    const char *user_agent;                 /* shown in vCenter's session list */
+    const struct net_policy *networks;      /* where it may be; outlives the client; NULL: anywhere */
+    unsigned tunnel_port;                   /* plain-HTTP CONNECT proxy for certificate login (80); 0: strategy off */
+    unsigned direct_port;                   /* port where vpxd itself ends TLS; 0: strategy off */
+    long connect_timeout_ms;                /* 0: KAAS_VIM_CONNECT_TIMEOUT_MS */
+    long call_timeout_ms;                   /* 0: KAAS_VIM_CALL_TIMEOUT_MS */
+    const struct http_transport *transport; /* NULL: HTTPS by libcurl; tests put canned answers here (http_client.h) */
 };
 
 /* Makes a client; nothing is sent yet. Needs http_client_global_init. ERR_CONFIG (no host, no or two kinds of trust), ERR_NOMEM. */

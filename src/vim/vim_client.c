@@ -51,7 +51,7 @@ static void fill_route(struct vim_client *c, const struct vim_options *o) {
     struct vim_route *r = &c->route;
     if (o->pin_sha256)
         memcpy(c->pin_sha256, o->pin_sha256, sizeof(c->pin_sha256));
-    r->transport = o->transport ? o->transport : vim_transport_https();
+    r->transport = o->transport ? o->transport : http_transport_https();
     r->http.networks = o->networks;
     r->http.trust.ca_pem = c->ca_pem;
     r->http.trust.pin_sha256 = o->pin_sha256 ? c->pin_sha256 : NULL;

@@ -18,7 +18,7 @@
 #include "secret.h"
 #include "str.h"
 #include "vim_soap.h"
-#include "vim_transport.h"
+#include "http_client.h"
 
 #define REPLY_KEEP_BYTES (1024U * 1024U)
 #define REQUEST_BYTES_MAX (4U * 1024U * 1024U)
@@ -79,6 +79,8 @@ static int vim_context_run_exchange(struct vim_context *ctx, struct http_exchang
     ret = open_conn(ctx);
     if (!ret)
         ret = route->transport->run(ctx->conn, x, &ctx->reply, status, &ctx->err);
+    if (ret == ERR_TOO_LARGE) /* to a caller of ours that code speaks of the own request */
+        ret = ctx->err.code = ERR_PROTOCOL;
     if (!ret)
         ret = strbuf_check(&ctx->reply, "the answer of vCenter", &ctx->err);
     ctx->decode_until_ms = clock_mono_ms() + (x->timeout_ms < KAAS_VIM_DECODE_MS ? x->timeout_ms : KAAS_VIM_DECODE_MS);
@@ -515,37 +517,4 @@ char *vim_cookie_of_header(const char *line, size_t n) {
     i += sizeof(name) - 1;
     len = value_length(line + i, n - i);
     return len ? strndup(line + i, len) : NULL;
-}
-
-/* -- the transport that carries the bytes by HTTPS ----------------------------------------------------------------- */
-
-static int https_open(void *arg, const struct http_client_options *options, void **conn, struct err *err) {
-    struct http_client *client = NULL;
-    int ret = http_client_new(options, &client, err);
-    (void)arg;
-    if (!ret)
-        *conn = client;
-    return ret;
-}
-
-static int https_run(void *conn, const struct http_exchange *exchange, struct strbuf *reply, long *status, struct err *err) {
-    int ret = http_client_run(conn, exchange, reply, status, err);
-    if (ret != ERR_TOO_LARGE)
-        return ret;
-    if (err && err->code == ERR_TOO_LARGE) /* to a caller of ours that code speaks of the own request */
-        err->code = ERR_PROTOCOL;
-    return ERR_PROTOCOL;
-}
-
-static void https_cancel(void *conn) {
-    http_client_cancel(conn);
-}
-
-static void https_close(void *conn) {
-    http_client_free(conn);
-}
-
-const struct vim_transport *vim_transport_https(void) {
-    static const struct vim_transport https = {NULL, https_open, https_run, https_cancel, https_close};
-    return &https;
 }

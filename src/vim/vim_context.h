@@ -14,7 +14,7 @@
 #include "strbuf.h"
 #include "vim_fault.h"
 #include "vim_soap.h"
-#include "vim_transport.h"
+#include "http_client.h"
 #include "vim_version.h"
 
 #define VIM_ID_BYTES 81
@@ -33,7 +33,7 @@ struct vim_content {
 
 /* Where a context connects to; borrowed, must outlive the context. */
 struct vim_route {
-    const struct vim_transport *transport;
+    const struct http_transport *transport;
     struct http_client_options http;
     const char *url;  /* of the SDK endpoint */
     const char *peer; /* "vc.example.com:443", for messages */

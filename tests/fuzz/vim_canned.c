@@ -47,13 +47,13 @@ static int log_in(struct vim_client *client, void *arg, struct err *err) {
 
 struct vim_client *canned_client(canned_run_fn *run) {
     static int here;
-    static struct vim_transport transport;
+    static struct http_transport transport;
     static const uint8_t pin[32];
     static struct vim_client *client;
     struct vim_options options = {.host = "vc", .port = 443, .pin_sha256 = pin, .transport = &transport};
     if (client)
         return client;
-    transport = (struct vim_transport){&here, open_conn, run, nothing, nothing};
+    transport = (struct http_transport){&here, open_conn, run, nothing, nothing};
     if (vim_client_new(&options, &client, NULL))
         abort();
     vim_set_login(client, log_in, NULL);

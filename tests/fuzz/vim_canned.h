@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "vim.h"
-#include "vim_transport.h"
+#include "http_client.h"
 
 #define OPEN                                                                                                                     \
     "<e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" " \

@@ -19,7 +19,6 @@
 #include "str.h"
 #include "vim.h"
 #include "vim_told.h"
-#include "vim_transport.h"
 
 #define PAUSE_MS 50
 
@@ -32,11 +31,11 @@ static struct {
 
 static int open_counted(void *arg, const struct http_client_options *options, void **conn, struct err *err) {
     (void)arg;
-    return vim_transport_https()->open(vim_transport_https()->arg, options, conn, err);
+    return http_transport_https()->open(http_transport_https()->arg, options, conn, err);
 }
 
 static int run_counted(void *conn, const struct http_exchange *x, struct strbuf *reply, long *status, struct err *err) {
-    int ret = vim_transport_https()->run(conn, x, reply, status, err);
+    int ret = http_transport_https()->run(conn, x, reply, status, err);
     counts.answers++;
     counts.bytes += reply->len;
     if (reply->len > counts.most_bytes)
@@ -45,14 +44,14 @@ static int run_counted(void *conn, const struct http_exchange *x, struct strbuf 
 }
 
 static void cancel_counted(void *conn) {
-    vim_transport_https()->cancel(conn);
+    http_transport_https()->cancel(conn);
 }
 
 static void close_counted(void *conn) {
-    vim_transport_https()->close(conn);
+    http_transport_https()->close(conn);
 }
 
-static const struct vim_transport counted = {NULL, open_counted, run_counted, cancel_counted, close_counted};
+static const struct http_transport counted = {NULL, open_counted, run_counted, cancel_counted, close_counted};
 
 /* ---- what is told ---- */
 

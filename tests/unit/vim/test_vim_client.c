@@ -119,7 +119,7 @@ static void bad_answers_are_told_precisely(void **state) {
     fake_raw(f, "RetrieveServiceContent", 200, "\x01\x02 garbage", 0);
     expect_connect_error(f, ERR_PROTOCOL, "something else");
     fake_error(f, "RetrieveServiceContent", ERR_TOO_LARGE);
-    expect_connect_error(f, ERR_TOO_LARGE, "");
+    expect_connect_error(f, ERR_PROTOCOL, "");
     fake_error(f, "RetrieveServiceContent", ERR_TIMEOUT);
     expect_connect_error(f, ERR_TIMEOUT, "");
 }

@@ -547,7 +547,7 @@ static void too_many_attributes(void **state) {
 
 /* A vCenter that answers at length, and what happens then. */
 struct talker {
-    struct vim_transport transport;
+    struct http_transport transport;
     struct vim_client *client;
     struct strbuf text;
     bool is_cut_off;

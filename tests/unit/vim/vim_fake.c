@@ -29,7 +29,7 @@ struct seen {
 };
 
 struct fake {
-    struct vim_transport transport;
+    struct http_transport transport;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct queued *queue;
@@ -252,7 +252,7 @@ static void fake_cancel(void *arg) {
 struct fake *fake_new(void) {
     struct fake *f = calloc(1, sizeof(*f));
     assert_non_null(f);
-    f->transport = (struct vim_transport){f, fake_open, fake_run, fake_cancel, free};
+    f->transport = (struct http_transport){f, fake_open, fake_run, fake_cancel, free};
     f->version = "8.0.3.0";
     f->cookie = "\"0123456789abcdef0123456789abcdef01234567\"";
     (void)pthread_mutex_init(&f->lock, NULL);

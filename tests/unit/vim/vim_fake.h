@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "vim.h"
-#include "vim_transport.h"
+#include "http_client.h"
 
 struct fake;
 
