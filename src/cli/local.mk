@@ -1,6 +1,6 @@
 bin_PROGRAMS += src/cli/kaasctl
 src_cli_kaasctl_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) \
-    $(OWN_SETUP) $(OWN_CLI) -iquote $(top_srcdir)/extension
+    $(OWN_SETUP) $(OWN_PILOT) $(OWN_CLI) -iquote $(top_srcdir)/extension
 src_cli_kaasctl_SOURCES = \
     src/cli/commands/cli_commands.c \
     src/cli/commands/cmd_access.c \
@@ -12,6 +12,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_hx.c \
     src/cli/commands/cmd_key.c \
     src/cli/commands/cmd_ldap.c \
+    src/cli/commands/cmd_pilot.c \
     src/cli/commands/cmd_service.c \
     src/cli/commands/cmd_session.c \
     src/cli/commands/cmd_setup.c \
@@ -37,7 +38,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/core/cli_table.c \
     src/cli/core/cli_table.h \
     src/cli/core/kaasctl.c
-src_cli_kaasctl_LDADD = src/setup/libsetup.a src/store/libstore.a src/token/libtoken.a src/config/libconfig.a \
+src_cli_kaasctl_LDADD = src/pilot/libpilot.a src/hx/libhx.a src/vim/libvim.a src/vim/libvim25.a $(GSOAP_LIBS) src/setup/libsetup.a src/store/libstore.a src/token/libtoken.a src/config/libconfig.a \
     src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MARIADB_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) \
     $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) $(YAML_LIBS) $(ZLIB_LIBS)
 

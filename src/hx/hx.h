@@ -64,6 +64,9 @@ int hx_revoke(struct hx_client *client, const struct hx_token *token, struct err
  * members unset. *out is set on success only. */
 int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_facts *out, struct err *err);
 
+/* The status with which HX answers a GET of `path` by whoever has this token; what it says beside is not looked at. For the pilot. */
+int hx_lookup_status(struct hx_client *client, const struct hx_token *token, const char *path, long *status, struct err *err);
+
 /* Where KaaS is (docs/hx-publish.md): tells it (PUT /kaas/v1/registration) by the JSON text `body`, or takes it back (DELETE) by the query `query`
  * ("instance_id=...&nonce=..."). ERR_NOT_FOUND: this HX has no such call (404, 405, 501), which is normal; ERR_UNAUTHENTICATED, ERR_FORBIDDEN: it takes
  * none from us (401, 403). */

@@ -336,6 +336,15 @@ int hx_read(struct hx_client *client, const struct hx_token *token, struct hx_fa
     return 0;
 }
 
+int hx_lookup_status(struct hx_client *client, const struct hx_token *token, const char *path, long *status, struct err *err) {
+    _cleanup_strbuf_ struct strbuf authorization, reply;
+    struct hx_question question = {.method = "GET", .path = path, .reply_bytes_max = HX_REPLY_BYTES_MAX};
+    strbuf_init(&reply, HX_REPLY_BYTES_MAX);
+    int rc = hx_authorize(token, &authorization, err);
+    question.header = authorization.data;
+    return rc ? rc : hx_ask(client, &question, &reply, status, err);
+}
+
 /* -- where KaaS is ------------------------------------------------------------------------------------------------------------- */
 
 int hx_registration_judge(const char *peer, long status, unsigned retry_after_s, struct err *err) {

@@ -49,6 +49,8 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_guest.c \
     src/vim/vim_guest.h \
     src/vim/vim_login.c \
+    src/vim/vim_look.c \
+    src/vim/vim_look.h \
     src/vim/vim_machine.c \
     src/vim/vim_machine.h \
     src/vim/vim_property.c \

@@ -81,14 +81,11 @@ static int op_peek(struct vim_context *ctx, void *arg, struct err *err) {
     return vim_retrieve_one(ctx, &one, take_current, arg, err);
 }
 
-int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err) {
+static int peek_with(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err) {
     struct peek peek = {0};
     struct err reason = {0};
     struct vim_run run = {.identity = VIM_AS_GIVEN, .cookie = cookie, .fn = op_peek, .arg = &peek};
-    int ret = vim_cookie_check(cookie, err);
-    if (ret)
-        return ret;
-    ret = vim_client_run(client, &run, &reason);
+    int ret = vim_client_run(client, &run, &reason);
     if (!ret && peek.is_found) {
         *out = peek.session;
         return 0;
@@ -101,7 +98,53 @@ int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_u
     return err_move(err, ret, &reason);
 }
 
+int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err) {
+    int ret = vim_cookie_check(cookie, err);
+    return ret ? ret : peek_with(client, cookie, out, err);
+}
+
+static enum vim_cookie_form cookie_form_of(const char *cookie) {
+    size_t n;
+    const char *bare = bare_of(cookie, &n);
+    if (vim_cookie_check(cookie, NULL) == ERR_UNPROCESSABLE)
+        return n == UUID_TEXT_BYTES - 1 ? VIM_COOKIE_UUID : VIM_COOKIE_OTHER;
+    return n == 40 && strspn(bare, "0123456789abcdefABCDEF") >= n ? VIM_COOKIE_HEX : VIM_COOKIE_OTHER;
+}
+
+int vim_peek_own_session(struct vim_client *client, enum vim_cookie_form *form, struct vim_user_session *out, struct err *err) {
+    _cleanup_secret_ char *cookie = NULL;
+    (void)pthread_mutex_lock(&client->lock);
+    cookie = str_dup(client->cookie);
+    (void)pthread_mutex_unlock(&client->lock);
+    if (!cookie)
+        return err_set(err, ERR_NOT_FOUND, "there is no session with vCenter %s", client->peer);
+    *form = cookie_form_of(cookie);
+    return peek_with(client, cookie, out, err);
+}
+
 /* ---- a session of its own, ended at once ---- */
+
+static int op_acquire(struct vim_context *ctx, void *arg, struct err *err) {
+    char **ticket = arg;
+    VIM_REQUEST(ctx, AcquireCloneTicket, "SessionManager", ctx->content.session_manager);
+    int ret = VIM_CALL(ctx, AcquireCloneTicket, &request, &response, err);
+    if (ret)
+        return ret;
+    if (str_empty(response.returnval))
+        return vim_call_lacks(ctx, "AcquireCloneTicket", "the ticket", err);
+    secret_free(*ticket);
+    *ticket = str_dup(response.returnval);
+    secret_wipe(response.returnval, strlen(response.returnval));
+    return *ticket ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int vim_acquire_clone_ticket(struct vim_client *client, char **out, struct err *err) {
+    _cleanup_secret_ char *ticket = NULL;
+    int ret = vim_client_run_as_us(client, op_acquire, &ticket, err);
+    if (!ret)
+        *out = STEAL(ticket);
+    return ret;
+}
 
 typedef int wire_login_fn(struct vim_context *ctx, void *arg, struct err *err);
 

@@ -28,6 +28,14 @@ int vim_cookie_check(const char *text, struct err *err);
  * ERR_UNPROCESSABLE as vim_cookie_check. */
 int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err);
 
+enum vim_cookie_form { VIM_COOKIE_HEX, VIM_COOKIE_UUID, VIM_COOKIE_OTHER };
+/* The same with the cookie of our own session, which stays here; *form tells what it looks like: 40 hex digits, as documented, a UUID, as of simulators,
+ * whose session keys look like that, too, or neither. ERR_NOT_FOUND without session. */
+int vim_peek_own_session(struct vim_client *client, enum vim_cookie_form *form, struct vim_user_session *out, struct err *err);
+
+/* A ticket by which somebody gets a copy of our session, once. *out is freed by secret_free. */
+int vim_acquire_clone_ticket(struct vim_client *client, char **out, struct err *err);
+
 /* Redeems a clone ticket (works once; never retried), reads whose it is and logs the clone out at once. ERR_CREDENTIALS for a used, foreign or unknown ticket. */
 int vim_clone_session(struct vim_client *client, const char *ticket, struct vim_user_session *out, struct err *err);
 

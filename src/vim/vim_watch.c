@@ -582,7 +582,7 @@ static int watch_events(struct vim_context *ctx, struct vim_watch *watch, const 
     return ret ? ret : watch_property(ctx, &watch->site, one, err);
 }
 
-static int watch_page(struct vim_context *ctx, struct vim_watch *watch, struct err *err) {
+int vim_collect_permission_events(struct vim_context *ctx, char out[VIM_VIEW_BYTES], struct err *err) {
     static const char *const classes[] = {"PermissionAddedEvent",  "PermissionUpdatedEvent", "PermissionRemovedEvent",
                                           "RoleAddedEvent",        "RoleUpdatedEvent",       "RoleRemovedEvent",
                                           "SessionTerminatedEvent"};
@@ -590,13 +590,16 @@ static int watch_page(struct vim_context *ctx, struct vim_watch *watch, struct e
     int page = PAGE_COUNT;
     struct vim25__EventFilterSpec filter = {
         .disableFullMessage = &yes, .maxCount = &page, .__sizeeventTypeId = (int)ARRAY_COUNT(classes)};
-    struct vim_one one = {"EventHistoryCollector", watch->site.events, "latestPage"};
     int ret;
     VIM_REQUEST(ctx, CreateCollectorForEvents, "EventManager", ctx->content.event_manager, .filter = &filter);
     filter.eventTypeId = vim_in_texts(ctx, classes, ARRAY_COUNT(classes), "a class of events");
     ret = VIM_CALL(ctx, CreateCollectorForEvents, &request, &response, err);
-    if (!ret)
-        ret = vim_keep_id(ctx, response.returnval, "the collector", watch->site.events, err);
+    return ret ? ret : vim_keep_id(ctx, response.returnval, "the collector", out, err);
+}
+
+static int watch_page(struct vim_context *ctx, struct vim_watch *watch, struct err *err) {
+    struct vim_one one = {"EventHistoryCollector", watch->site.events, "latestPage"};
+    int ret = vim_collect_permission_events(ctx, watch->site.events, err);
     return ret ? ret : watch_events(ctx, watch, &one, err);
 }
 

@@ -43,6 +43,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \
 	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
 	  echo 'src/hyperflex $(src_hyperflex_libhyperflex_a_CPPFLAGS)'; \
+	  echo 'src/pilot $(src_pilot_libpilot_a_CPPFLAGS)'; \
 	  echo 'src/setup $(src_setup_libsetup_a_CPPFLAGS)'; \
 	  echo 'src/updates $(src_updates_libupdates_a_CPPFLAGS)'; \
 	  for folder in src/vcenter/doctor src/vcenter/events src/vcenter/extension src/vcenter/link src/vcenter/watch; do echo "$$folder $(src_vcenter_libvcenter_a_CPPFLAGS)"; done; \

@@ -60,6 +60,7 @@ UNIT_TESTS = \
     tests/unit/model/test_policy_grants \
     tests/unit/model/test_rollup \
     tests/unit/model/test_words \
+    tests/unit/pilot/test_pilot_guard \
     tests/unit/port/test_json \
     tests/unit/port/test_log_json \
     tests/unit/port/test_net_addr \
@@ -129,10 +130,10 @@ TESTS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS)
 THREAD_TESTS += $(UNIT_THREAD_TESTS)
 
 tests/unit/%.o tests/integ/%.o: AM_CPPFLAGS += $(SEE_ENTRIES) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/src/gss -iquote \
-    $(top_srcdir)/src/hx -iquote $(top_srcdir)/tests/unit \
+    $(top_srcdir)/src/hx $(OWN_PILOT) -iquote $(top_srcdir)/tests/unit \
     $(CMOCKA_CFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(XML_CFLAGS) $(MARIADB_CFLAGS) $(KRB5_CFLAGS) $(CJOSE_CFLAGS) $(OPENSSL_CFLAGS) \
     -DWSDL_DIR='"$(abs_top_srcdir)/wsdl"'
-LDADD = tests/unit/libhelpers.a $(src_daemon_kaasd_LDADD) $(CMOCKA_LIBS)
+LDADD = tests/unit/libhelpers.a src/pilot/libpilot.a $(src_daemon_kaasd_LDADD) $(CMOCKA_LIBS)
 
 # What helps and stands for nothing of the daemon's.
 check_LIBRARIES = tests/unit/libhelpers.a

@@ -93,6 +93,24 @@ OPTIONS doctor_options[] = {
     END,
 };
 
+OPTIONS pilot_options[] = {
+    {"read-only", NULL, "say that nothing is to be changed; the pilot does nothing else", .is_required = true},
+    {"vcenter", "ADDRESS[:PORT]", "the vCenter to be asked", OPT_TEXT, "vcenter", .is_required = true},
+    {"user", "NAME", "account of the vCenter that may read all (ReadOnly will do)", OPT_TEXT, "user", 'u', .is_required = true},
+    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    {"thumbprint", "SHA256", "SHA-256 of the vCenter's certificate, compared beforehand", OPT_SHA256, "thumbprint"},
+    {"ca-file", "FILE", "CA certificates that sign the vCenter's", OPT_CA_FILE, "ca_pem"},
+    {"tunnel-port", "PORT", "port of the tunnel (default 80, 0: not looked at)", OPT_PORT, "tunnel_port"},
+    {"direct-port", "PORT", "port of vpxd itself (default 8089, 0: not looked at)", OPT_PORT, "direct_port"},
+    {"wait", "SECONDS", "how long the vCenter is to hold a call that waits for news (default 60)"},
+    {"hx", "ADDRESS[:PORT]", "HX Connect of an HX cluster, to be asked as well", OPT_TEXT, "hx"},
+    {"hx-user", "NAME", "its user (default local/admin); takes one of the five logins in 15 minutes", OPT_TEXT, "hx_user"},
+    {"hx-password-file", "FILE", "file with that user's password, - for standard input (default: ask)"},
+    {"hx-thumbprint", "SHA256", "SHA-256 of HX Connect's certificate, compared beforehand", OPT_SHA256, "hx_thumbprint"},
+    {"hx-ca-file", "FILE", "CA certificates that sign it", OPT_CA_FILE, "hx_ca_pem"},
+    END,
+};
+
 /* -- vCenters -------------------------------------------------------------------------------------------------------------- */
 
 OPTIONS vcenter_add_options[] = {
@@ -858,6 +876,8 @@ const struct cli_command cli_commands[] = {
      .question = "Remove this installation from all these? Nobody can sign in by them any more. Type yes: ",
      .run = cmd_uninstall},
     {"doctor", NULL, "", "look for what is wrong, with a remedy for each finding", .options = doctor_options, .run = cmd_doctor},
+    {"pilot", NULL, "", "hold what is assumed of a vCenter and an HX cluster against real ones, before anything is installed",
+     .options = pilot_options, .send = cmd_pilot_send, .tell = cmd_pilot_tell},
     {"health", NULL, "", "health of kaasd in detail", .call = "GET /v2/health", .tell = cmd_health_tell},
     {"version", NULL, "", "versions of kaasctl and kaasd", .run = cmd_version},
     {"whoami", NULL, "", "who you are to kaasd", .call = "GET /v2/whoami", .object = whoami_columns, .tell = cmd_whoami_tell},

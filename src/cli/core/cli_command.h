@@ -89,12 +89,12 @@ cli_more_fn cmd_vcenter_add, cmd_vcenter_set, cmd_vcenter_trust, cmd_vcenter_set
     cmd_service_set, cmd_grant_list, cmd_grant_add, cmd_grant_remove, cmd_role_mapping_add, cmd_role_mapping_remove, cmd_ldap_set,
     cmd_ldap_remove, cmd_ldap_test, cmd_key_rotate_signing;
 typedef int cli_send_fn(struct cli *cli, json_t *body, json_t **answer, struct err *err);
-cli_send_fn cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list;
+cli_send_fn cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list, cmd_pilot_send;
 typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);
 cli_tell_fn cmd_vcenter_tell_login_account, cmd_vcenter_tell_added, cmd_vcenter_tell_registered, cmd_vcenter_tell_unregistered,
     cmd_hx_tell_list, cmd_hx_tell_publication, cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell,
     cmd_ldap_tell_test, cmd_whoami_tell, cmd_kerberos_tell, cmd_health_tell, cmd_key_tell_signing, cmd_key_tell_master,
-    cmd_cluster_tell_status;
+    cmd_cluster_tell_status, cmd_pilot_tell;
 
 struct setup_user;
 /* Whether kaasd can start as this user with this configuration; what is wrong is told line by line. ERR_CONFIG. */

@@ -260,6 +260,10 @@ struct fake *fake_new(void) {
     return f;
 }
 
+const struct http_transport *fake_transport(struct fake *f) {
+    return &f->transport;
+}
+
 void fake_free(struct fake *f) {
     if (f->queue)
         fail_msg("an answer to %s was never asked for", f->queue->op);

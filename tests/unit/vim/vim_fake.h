@@ -21,6 +21,9 @@ struct vim_client *fake_client(struct fake *fake);
 /* A client that has logged in by name and password, and does so again when needed. */
 struct vim_client *fake_client_logged_in(struct fake *fake);
 
+/* What carries its answers. */
+const struct http_transport *fake_transport(struct fake *fake);
+
 /* Does it hold a session? */
 bool fake_has_session(struct vim_client *client);
 

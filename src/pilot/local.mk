@@ -1,0 +1,13 @@
+# What is assumed of a vCenter and an HX cluster, held against real ones, for kaasctl.
+noinst_LIBRARIES += src/pilot/libpilot.a
+src_pilot_libpilot_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/vim -iquote $(top_srcdir)/src/hx $(OWN_PILOT)
+src_pilot_libpilot_a_SOURCES = \
+    src/pilot/pilot.c \
+    src/pilot/pilot.h \
+    src/pilot/pilot_guard.c \
+    src/pilot/pilot_guard.h \
+    src/pilot/pilot_hx.c \
+    src/pilot/pilot_inventory.c \
+    src/pilot/pilot_private.h \
+    src/pilot/pilot_vcenter.c \
+    src/pilot/probes.def
