@@ -14,6 +14,8 @@ src_setup_libsetup_a_SOURCES = \
     src/setup/first_setup.h \
     src/setup/forget.c \
     src/setup/forget.h \
+    src/setup/masker.c \
+    src/setup/masker.h \
     src/setup/os_user.c \
     src/setup/os_user.h \
     src/setup/restore.c \

@@ -5,7 +5,7 @@ EXTRA_DIST += tests/fuzz/corpus
 if FUZZING
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
+FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
     tests/fuzz/fuzz_pac tests/fuzz/fuzz_release tests/fuzz/fuzz_route \
     tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml
 noinst_PROGRAMS += $(FUZZ_TARGETS)
@@ -43,6 +43,11 @@ tests_fuzz_fuzz_ldap_SOURCES = tests/fuzz/fuzz_ldap.c tests/unit/sid_bytes.h
 tests_fuzz_fuzz_ldap_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/tests/unit
 tests_fuzz_fuzz_ldap_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_ldap_LDADD = src/ldap/libldap-kaas.a $(LIBS_BASE)
+
+tests_fuzz_fuzz_masker_SOURCES = tests/fuzz/fuzz_masker.c
+tests_fuzz_fuzz_masker_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_SETUP)
+tests_fuzz_fuzz_masker_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_masker_LDADD = src/setup/libsetup.a $(LIBS_PORT)
 
 tests_fuzz_fuzz_negotiate_SOURCES = tests/fuzz/fuzz_negotiate.c
 tests_fuzz_fuzz_negotiate_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/gss
