@@ -16,6 +16,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_service.c \
     src/cli/commands/cmd_session.c \
     src/cli/commands/cmd_setup.c \
+    src/cli/commands/cmd_support_bundle.c \
     src/cli/commands/cmd_uninstall.c \
     src/cli/commands/cmd_user.c \
     src/cli/commands/cmd_vcenter.c \

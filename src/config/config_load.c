@@ -166,16 +166,24 @@ int config_check_files(const struct config *config, struct config_report *report
     return config_report_finish(report, "configuration", err);
 }
 
-const char *config_next_file(const struct config *config, size_t *at) {
+static const char *config_next_path(const struct config *config, unsigned flags, size_t *at) {
     while (*at < option_table_daemon.count) {
         const struct option *o = &option_table_daemon.rows[(*at)++];
-        if (o->kind != OPTION_PATH || !(o->flags & (OPTION_FILE | OPTION_SECRET_FILE)))
+        if (o->kind != OPTION_PATH || !(o->flags & flags))
             continue;
         const char *path = *(char *const *)(const void *)((const char *)config + o->offset);
         if (*path)
             return path;
     }
     return NULL;
+}
+
+const char *config_next_file(const struct config *config, size_t *at) {
+    return config_next_path(config, OPTION_FILE | OPTION_SECRET_FILE, at);
+}
+
+const char *config_next_secret_file(const struct config *config, size_t *at) {
+    return config_next_path(config, OPTION_SECRET_FILE | OPTION_SECRET_OF_OTHERS, at);
 }
 
 /* -- the list of what is wrong with a configuration ---------------------------------------------------------------- */

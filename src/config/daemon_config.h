@@ -87,6 +87,9 @@ int config_check_files(const struct config *config, struct config_report *report
 /* Goes through the files that must be there for kaasd, as config_check_files has them: *at begins at 0. Borrowed; NULL at the end. */
 const char *config_next_file(const struct config *config, size_t *at);
 
+/* Likewise the files that hold secrets, readable or not. The keytab, which is binary, is none of them. */
+const char *config_next_secret_file(const struct config *config, size_t *at);
+
 /* Appends all options with their effective values, one per line, as "key = value  # default" or "# line n". Holds no secret,
  * since options only name the files that do. */
 void config_print(const struct config *config, struct strbuf *out);

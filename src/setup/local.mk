@@ -1,4 +1,4 @@
-# First set-up, files of the host, master keys.
+# First set-up, files of the host, master keys, backups, support bundles.
 noinst_LIBRARIES += src/setup/libsetup.a
 src_setup_libsetup_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) $(OWN_SETUP)
 src_setup_libsetup_a_SOURCES = \
@@ -14,6 +14,8 @@ src_setup_libsetup_a_SOURCES = \
     src/setup/first_setup.h \
     src/setup/forget.c \
     src/setup/forget.h \
+    src/setup/host_secrets.c \
+    src/setup/host_secrets.h \
     src/setup/masker.c \
     src/setup/masker.h \
     src/setup/os_user.c \
@@ -25,4 +27,6 @@ src_setup_libsetup_a_SOURCES = \
     src/setup/setup_check.c \
     src/setup/setup_check.h \
     src/setup/setup_files.c \
-    src/setup/setup_files.h
+    src/setup/setup_files.h \
+    src/setup/support_bundle.c \
+    src/setup/support_bundle.h

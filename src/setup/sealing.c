@@ -213,7 +213,9 @@ static int sealing_reseal(void *arg, const struct sealed_row *row, uint8_t **out
 
 struct sealing_proof {
     struct seal *seal;
-    uint64_t values;
+    sealing_see_fn *see; /* NULL: one that does not open is an error */
+    void *arg;
+    uint64_t values, refused;
 };
 
 static int sealing_prove_row(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err) {
@@ -225,21 +227,42 @@ static int sealing_prove_row(void *arg, const struct sealed_row *row, uint8_t **
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
     proof->values++;
-    return seal_unseal(proof->seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
+    int rc = seal_unseal(proof->seal, purpose, row->sealed, row->sealed_bytes, &plain, proof->see ? NULL : err);
+    if (!proof->see)
+        return rc;
+    if (rc)
+        proof->refused++;
+    else
+        proof->see(proof->arg, plain.data, plain.len);
+    return 0;
 }
 
-int sealing_prove(struct store *store, struct seal *seal, uint64_t *values, struct err *err) {
-    struct sealing_proof proof = {.seal = seal};
+static int sealing_open_each(struct store *store, struct sealing_proof *proof, struct err *err) {
     int rc = 0;
     for (int table = 0; !rc && table < SEAL_TABLE_COUNT; table++) {
         struct seal_batch batch = {
-            .table = (enum seal_table)table, .key_id = "", .limit = BATCH_ROWS, .reseal = sealing_prove_row, .arg = &proof};
+            .table = (enum seal_table)table, .key_id = "", .limit = BATCH_ROWS, .reseal = sealing_prove_row, .arg = proof};
         do
             rc = seal_store_reseal(store, &batch, err);
         while (!rc && batch.rows);
     }
+    return rc;
+}
+
+int sealing_prove(struct store *store, struct seal *seal, uint64_t *values, struct err *err) {
+    struct sealing_proof proof = {.seal = seal};
+    int rc = sealing_open_each(store, &proof, err);
     if (!rc)
         *values = proof.values;
+    return rc;
+}
+
+int sealing_read(struct store *store, struct seal *seal, const struct sealing_reader *reader, uint64_t *refused,
+                 struct err *err) {
+    struct sealing_proof proof = {.seal = seal, .see = reader->see, .arg = reader->arg};
+    int rc = sealing_open_each(store, &proof, err);
+    if (!rc)
+        *refused = proof.refused;
     return rc;
 }
 

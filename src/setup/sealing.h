@@ -57,5 +57,14 @@ void sealing_check_health(struct sealing *sealing, int64_t started_at_ms, struct
 /* Opens every sealed value of a database, in its place; *values counts them. Blocks. ERR_CONFIG if one does not open. Changes nothing. */
 int sealing_prove(struct store *store, struct seal *seal, uint64_t *values, struct err *err);
 
+/* Hands each value to `see`, in the clear; it is wiped behind it, and may come twice. *refused counts those that none of the keys opens. Blocks. Changes
+ * nothing. Errors of store.h. */
+typedef void sealing_see_fn(void *arg, const void *plain, size_t n);
+struct sealing_reader {
+    sealing_see_fn *see;
+    void *arg;
+};
+int sealing_read(struct store *store, struct seal *seal, const struct sealing_reader *reader, uint64_t *refused, struct err *err);
+
 /* True if a list of ids separated by blanks holds this one. */
 bool sealing_holds(const char *key_ids, const char *key_id);

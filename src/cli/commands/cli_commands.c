@@ -73,6 +73,11 @@ OPTIONS restore_options[] = {
     END,
 };
 
+OPTIONS support_bundle_options[] = {
+    {"log", "FILE", "take the end of this log (default: that of the journal)"},
+    END,
+};
+
 OPTIONS uninstall_options[] = {
     {"dry-run", NULL, "look at each vCenter and tell what would be done; change nothing"},
     {"records", NULL, "only list where records of this installation stand, by its database; kaasd need not run"},
@@ -879,6 +884,9 @@ const struct cli_command cli_commands[] = {
     {"pilot", NULL, "", "hold what is assumed of a vCenter and an HX cluster against real ones, before anything is installed",
      .options = pilot_options, .send = cmd_pilot_send, .tell = cmd_pilot_tell},
     {"health", NULL, "", "health of kaasd in detail", .call = "GET /v2/health", .tell = cmd_health_tell},
+    {"metrics", NULL, "", "the metrics of kaasd, as Prometheus reads them", .run = cmd_metrics},
+    {"support-bundle", NULL, "[FILE]", "write what helps to find a fault into a file, without secrets",
+     .options = support_bundle_options, .run = cmd_support_bundle},
     {"version", NULL, "", "versions of kaasctl and kaasd", .run = cmd_version},
     {"whoami", NULL, "", "who you are to kaasd", .call = "GET /v2/whoami", .object = whoami_columns, .tell = cmd_whoami_tell},
     END,

@@ -374,6 +374,16 @@ int cmd_version(struct cli *cli, struct err *err) {
     return rc;
 }
 
+int cmd_metrics(struct cli *cli, struct err *err) {
+    const struct cli_request request = {.method = "GET", .path = "/metrics", .reply = &cli->out};
+    struct err why = {0};
+    int rc = cli_connect(cli, err);
+    if (rc)
+        return rc;
+    rc = cli_client_call(cli->client, &request, NULL, &why);
+    return rc ? cli_fail(cli, &why, err) : 0;
+}
+
 /* A keytab that cannot be used is an answer, and a failure for scripts. */
 int cmd_kerberos_tell(struct cli *cli, json_t *status, struct err *err) {
     static const struct cli_column keys[] = {

@@ -200,6 +200,10 @@ static int cli_client_from_problem(const json_t *problem, long status, struct er
 static int cli_client_judge(struct cli_client *client, const struct cli_request *request, const struct strbuf *text, long status,
                             json_t **out, struct err *err) {
     _cleanup_json_ json_t *answer = NULL;
+    if (request->reply && status / 100 == 2) {
+        strbuf_add(request->reply, text->data, text->len);
+        return strbuf_check(request->reply, "the answer", err);
+    }
     if (text->len && json_parse(text->data, text->len, &answer, NULL))
         return err_set(err, ERR_PROTOCOL, "the answer (HTTP status %ld) is not JSON; is this kaasd?", status);
     if (status / 100 != 2) {

@@ -47,7 +47,8 @@ struct cli_request {
     json_t *body;              /* borrowed; NULL: none */
     const struct strbuf *text; /* instead of body, as it is, with its media type; NULL: none */
     const char *text_type;
-    char *watch_cursor; /* gets the KaaS-Watch-Cursor of the answer (CLI_CURSOR_BYTES) if there is one; NULL: not wanted */
+    char *watch_cursor;   /* gets the KaaS-Watch-Cursor of the answer (CLI_CURSOR_BYTES) if there is one; NULL: not wanted */
+    struct strbuf *reply; /* gets the answer as it is, in place of *out; NULL: it is JSON */
     bool is_merge_patch;
 };
 

@@ -75,6 +75,14 @@ int database_load_schema(struct store *store, struct database_schema *out, struc
     return rc;
 }
 
+int database_load_server(struct store *store, char version[DATABASE_SERVER_BYTES], struct err *err) {
+    char text[DATABASE_SERVER_BYTES] = "";
+    int rc = store_query_row(store, "SELECT LEFT(VERSION(), 100)", DB_ARGS_NONE, DB_INTO(DB_TO(text)), "no answer", err);
+    if (!rc)
+        memcpy(version, text, sizeof(text));
+    return rc;
+}
+
 int database_end_sessions(struct store *store, uint64_t *ended, struct err *err) {
     return store_run(store, "DELETE FROM sessions", DB_ARGS_NONE, ended, err);
 }

@@ -29,5 +29,9 @@ struct database_schema {
 };
 int database_load_schema(struct store *store, struct database_schema *out, struct err *err);
 
+/* Version of the server, as it says it: "10.11.6-MariaDB-0+deb12u1". */
+#define DATABASE_SERVER_BYTES 101
+int database_load_server(struct store *store, char version[DATABASE_SERVER_BYTES], struct err *err);
+
 /* Ends all sessions without a word to anybody: of a database that nobody works with. *ended counts them. */
 int database_end_sessions(struct store *store, uint64_t *ended, struct err *err);
