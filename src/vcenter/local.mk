@@ -32,6 +32,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/rotation.h \
     src/vcenter/extension/rotation_work.c \
     src/vcenter/extension/rotation_work.h \
+    src/vcenter/extension/state_alarm.c \
+    src/vcenter/extension/state_alarm.h \
     src/vcenter/extension/vcenter_set.c \
     src/vcenter/extension/vcenter_set.h \
     src/vcenter/link/discovery.c \

@@ -32,6 +32,8 @@ noinst_LIBRARIES += src/vim/libvim.a
 src_vim_libvim_a_CPPFLAGS = $(AM_CPPFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(SEE_MODEL) -iquote $(top_srcdir)/src/vim
 src_vim_libvim_a_SOURCES = \
     src/vim/vim.h \
+    src/vim/vim_alarm.c \
+    src/vim/vim_alarm.h \
     src/vim/vim_authorization.c \
     src/vim/vim_authorization.h \
     src/vim/vim_client.c \

@@ -354,7 +354,8 @@ static int keep_content(struct vim_context *ctx, const struct vim25__ServiceCont
     keep_id(from->authorizationManager, to->authorization_manager, "authorizationManager", &missing);
     keep_id(from->extensionManager, to->extension_manager, "extensionManager", &missing);
     keep_id(from->eventManager, to->event_manager, "eventManager", &optional);
-    (void)optional; /* without it we are just not told of events */
+    keep_id(from->alarmManager, to->alarm_manager, "alarmManager", &optional);
+    (void)optional; /* without them we are just not told of events, and make no alarm */
     return missing ? vim_call_lacks(ctx, "RetrieveServiceContent", missing, err) : 0;
 }
 

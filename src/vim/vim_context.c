@@ -133,7 +133,7 @@ static bool is_once(const char *operation) {
 static bool has_large_answer(const char *operation) {
     static const char *const large[] = {
         "RetrievePropertiesEx",       "ContinueRetrievePropertiesEx", "WaitForUpdatesEx", "HasPrivilegeOnEntities",
-        "HasUserPrivilegeOnEntities", "RetrieveEntityPermissions",    "FindExtension",
+        "HasUserPrivilegeOnEntities", "RetrieveEntityPermissions",    "FindExtension",    "GetAlarm",
     };
     for (size_t i = 0; i < ARRAY_COUNT(large); i++)
         if (str_eq(operation, large[i]))

@@ -75,6 +75,7 @@ UNIT_TESTS = \
     tests/unit/updates/test_release_file \
     tests/unit/vcenter/test_event_plan \
     tests/unit/vcenter/test_watch \
+    tests/unit/vim/test_vim_alarm \
     tests/unit/vim/test_vim_clusters \
     tests/unit/vim/test_vim_decode \
     tests/unit/vim/test_vim_event \

@@ -179,7 +179,7 @@ static json_t *registration_view(const struct registration_report *report, bool 
 
 const struct member_body h_vcenters_register_body = {
     .more = JSON_MEMBERS(JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"), JSON_TAKES(BOOLEAN, "take_over"),
-                         JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(STRING, "create_role"),
+                         JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(BOOLEAN, "create_alarms"), JSON_TAKES(STRING, "create_role"),
                          JSON_TAKES(BOOLEAN, "with_provisioning"), JSON_TAKES(OBJECT, "login_account"))};
 const struct member_body h_vcenters_unregister_body = {
     .more = JSON_MEMBERS(JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"), JSON_TAKES(BOOLEAN, "dry_run"))};
@@ -236,6 +236,7 @@ int h_vcenters_register(struct api_call *call, struct http_response *resp, struc
     struct registration_report report = {0};
     struct register_request request = {.actor = api_actor(call),
                                        .take_over = json_get_bool(call->body, "take_over", false),
+                                       .creates_alarms = json_get_bool(call->body, "create_alarms", false),
                                        .dry_run = json_get_bool(call->body, "dry_run", false)};
     int rc = register_read_account(call->body, &request.account, err);
     if (!rc)

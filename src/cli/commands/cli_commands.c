@@ -136,6 +136,7 @@ OPTIONS register_options[] = {
     {"create-role", "[NAME]", "make a role with least privileges (--create-role=NAME; default \"Harmony KaaS\")"},
     {"ovf-env", "FILE", "OVF environment of a solution install, - for standard input: no account needed"},
     {"with-provisioning", NULL, "with --create-role: what provisioning needs, too"},
+    {"create-alarms", NULL, "make an alarm that turns with the state of Kubernetes clusters", OPT_TRUE, "create_alarms"},
     {"service-account", "NAME", "service account of the extension to log in by where certificates cannot (8.0 U2)"},
     {"login-account", "NAME", "account to log in by where nothing else can; kept, sealed; gets the role"},
     {"login-password-file", "FILE", "file with the password of that account (default: ask)"},

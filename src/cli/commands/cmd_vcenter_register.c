@@ -241,6 +241,9 @@ int cmd_vcenter_tell_registered(struct cli *cli, json_t *answer, struct err *err
     if (opt_get(&cli->given, "create-role"))
         show_line(cli, "the role is made%s",
                   has_account ? " and granted to the account on the root folder" : "; nobody has it yet");
+    if (opt_get(&cli->given, "create-alarms"))
+        show_line(cli,
+                  "the alarm of Kubernetes clusters is there; add mail or traps to it in vCenter (Configure, Alarm Definitions)");
     return cmd_vcenter_show_status(cli, answer, err);
 }
 

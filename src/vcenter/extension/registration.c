@@ -14,8 +14,10 @@
 #include "discovery.h"
 #include "link_task.h"
 #include "platform_links.h"
+#include "state_alarm.h"
 #include "str.h"
 #include "vcenter_store.h"
+#include "vim_alarm.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
 
@@ -43,6 +45,7 @@ struct registration_work {
     struct vim_user_session who;
     struct vim_extension *found; /* NULL: no record */
     struct registration_row row;
+    struct state_alarm alarm;
     struct extension_record wanted;
     bool leaves_account; /* until now we log in by an account */
     struct login_credential certificate, account_credential;
@@ -261,6 +264,7 @@ static void registration_work_done(struct registration_work *w) {
     vim_user_session_done(&w->who);
     vim_extension_free(w->found);
     registration_row_done(&w->row);
+    state_alarm_done(&w->alarm);
     extension_record_done(&w->wanted);
     login_credential_done(&w->certificate);
     login_credential_done(&w->account_credential);
@@ -372,6 +376,63 @@ static int describe_role(struct registration_work *w, struct err *err) {
     report_texts_add(&w->report->steps, "%s the role \"%s\" with %zu privileges", is_there ? "update" : "make", name, count);
     if (w->joining->login.user)
         report_texts_add(&w->report->steps, "grant it to %s on the root folder, propagating", w->joining->login.user);
+    return 0;
+}
+
+/* -- the alarm ------------------------------------------------------------------------------------------------------------ */
+
+/* Whatever could prevent it is found before anything is changed. */
+static int step_check_alarm(struct registration_work *w, struct err *err) {
+    static const char *const needed[] = {"Alarm.Create"};
+    int rc = w->joining->creates_alarms ? state_alarm_lookup(w->admin, w->env->installation, &w->alarm, err) : 0;
+    if (rc || !w->joining->creates_alarms || w->alarm.owner == STATE_ALARM_OURS)
+        return rc;
+    if (w->alarm.owner == STATE_ALARM_NOBODY)
+        return require_privileges(w, needed, ARRAY_COUNT(needed), err);
+    (void)err_set(err, ERR_EXISTS, "vCenter %s has an alarm \"%s\" that was not made by this installation", w->vc.name,
+                  w->alarm.name);
+    return err_remedy(err, "rename or remove it (vCenter, Configure, Alarm Definitions), or register without --create-alarms");
+}
+
+static void registration_describe_alarm(struct registration_work *w) {
+    if (!w->joining->creates_alarms)
+        return;
+    if (w->alarm.owner == STATE_ALARM_OURS)
+        report_texts_add(&w->report->steps, "leave the alarm \"%s\" as it is", w->alarm.name);
+    else
+        report_texts_add(&w->report->steps, "make the alarm \"%s\"", STATE_ALARM_NAME);
+}
+
+static int step_make_alarm(struct registration_work *w, struct err *err) {
+    if (!w->joining->creates_alarms || w->alarm.owner == STATE_ALARM_OURS)
+        return 0;
+    return state_alarm_make(w->admin, w->env->installation, err);
+}
+
+/* What cannot be found out about it keeps nobody from leaving. */
+static int step_find_alarm(struct registration_work *w, struct err *err) {
+    struct err why = {0};
+    (void)err;
+    if (state_alarm_lookup(w->admin, w->env->installation, &w->alarm, &why))
+        report_texts_add(&w->report->left, "an alarm of ours: not known, the alarms could not be read (%.200s)", why.text);
+    return 0;
+}
+
+/* Our own login would need a right that it needs for nothing else. */
+static int step_remove_alarm(struct registration_work *w, struct err *err) {
+    struct err why = {0};
+    int rc;
+    (void)err;
+    if (w->alarm.owner != STATE_ALARM_OURS)
+        return 0;
+    if (!w->account->user) {
+        report_texts_add(&w->report->left, "the alarm \"%s\": only an account removes it (--user NAME), or you do",
+                         w->alarm.name);
+        return 0;
+    }
+    rc = vim_remove_alarm(w->admin, w->alarm.moref, &why);
+    if (rc && rc != ERR_NOT_FOUND)
+        report_texts_add(&w->report->left, "the alarm \"%s\": %s", w->alarm.name, why.text);
     return 0;
 }
 
@@ -538,6 +599,7 @@ static void list_steps(struct registration_work *w) {
         report_texts_add(steps, "set the login certificate of the extension, last");
     report_texts_add(steps, "log in by %s",
                      vim_strategy_name(w->chosen ? w->strategy : login_way_of_account(w->joining->login_kind)));
+    registration_describe_alarm(w);
     report_texts_add(steps, "read the inventory");
 }
 
@@ -644,10 +706,11 @@ static int step_read_inventory(struct registration_work *w, struct err *err) {
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
                           struct err *err) {
     static registration_step *const steps[] = {
-        registration_step_load, step_check_address, step_sign_in,          step_check_joining,     step_check_role,
-        step_find_record,       step_check_owner,   step_make_certificate, step_probe_certificate, step_describe_joining,
-        step_begin_operation,   step_make_role,     step_probe_account,    step_save_pending,      step_write_record,
-        step_tell_credential,   step_prove_login,   step_activate,         step_read_inventory,
+        registration_step_load, step_check_address,   step_sign_in,     step_check_joining,    step_check_role,
+        step_check_alarm,       step_find_record,     step_check_owner, step_make_certificate, step_probe_certificate,
+        step_describe_joining,  step_begin_operation, step_make_role,   step_probe_account,    step_save_pending,
+        step_write_record,      step_tell_credential, step_prove_login, step_activate,         step_make_alarm,
+        step_read_inventory,
     };
     _cleanup_done_(registration_report_done) struct registration_report unused = {0};
     struct registration_work w = {.link = link,
@@ -689,6 +752,10 @@ static int step_describe_leaving(struct registration_work *w, struct err *err) {
         report_texts_add(steps, "take the role \"%s\" back from %s", w->row.role_name, w->row.role_principal);
     if (w->row.role_name)
         report_texts_add(steps, "remove the role \"%s\" unless others have it", w->row.role_name);
+    if (w->alarm.owner == STATE_ALARM_OURS)
+        report_texts_add(steps,
+                         w->account->user ? "remove the alarm \"%s\"" : "leave the alarm \"%s\", which only an account removes",
+                         w->alarm.name);
     report_texts_add(steps, "delete the key of the login certificate");
     report_texts_add(steps, "log out");
     return extension_text_lines(w->found, NULL, w->vc.api_version, &w->report->lines, err);
@@ -787,11 +854,9 @@ static int registration_step_look_back(struct registration_work *w, struct err *
 int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
                             struct err *err) {
     static registration_step *const steps[] = {
-        registration_step_load,      step_sign_in,         step_find_record,
-        step_require_record,         step_check_owner,     step_check_leaving,
-        step_describe_leaving,       step_begin_operation, step_note_leaving,
-        step_remove_record,          step_remove_role,     registration_step_forget,
-        registration_step_look_back,
+        registration_step_load, step_sign_in,       step_find_record,      step_find_alarm,          step_require_record,
+        step_check_owner,       step_check_leaving, step_describe_leaving, step_begin_operation,     step_note_leaving,
+        step_remove_record,     step_remove_role,   step_remove_alarm,     registration_step_forget, registration_step_look_back,
     };
     _cleanup_done_(registration_report_done) struct registration_report unused = {0};
     struct registration_work w = {.link = link,

@@ -37,6 +37,7 @@ struct register_request {
     bool dry_run;                   /* look and tell; change nothing, there or here */
     const char *role_name;          /* make or update this role; NULL: no role */
     bool with_provisioning;         /* the role also gets what provisioning needs */
+    bool creates_alarms;            /* make the alarm of state_alarm.h, unless it is there */
     struct vcenter_account login;   /* kept, to log in by where certificates cannot; user NULL: none. It gets the role */
     enum credential_kind login_kind;
 };
@@ -70,11 +71,11 @@ void registration_report_done(struct registration_report *report); /* NULL is al
  * in with it, reads the inventory. Safe to repeat: whatever step failed, a key that vCenter knows is in the database, and the next run goes
  * on with it. Nothing is changed at the vCenter unless a way to log in works; a role that was asked for comes before an account is tried.
  * ERR_CREDENTIALS, ERR_FORBIDDEN (privileges missing, named with their object), ERR_CONFLICT (record of another installation and no
- * `take_over`; somebody else is at it), ERR_UPSTREAM (no login way works), errors of vim.h and store.h. */
+ * `take_over`; somebody else is at it), ERR_EXISTS (a role or an alarm of this name that is not ours), ERR_UPSTREAM (no login way works), errors of vim.h and store.h. */
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
                           struct err *err);
 
-/* Removes exactly our record, the role we made, and the login certificate. ERR_NOT_REGISTERED if there is none, ERR_FORBIDDEN if the account,
+/* Removes exactly our record, the role and the alarm we made, and the login certificate; by our own login the alarm stays, and is told. ERR_NOT_REGISTERED if there is none, ERR_FORBIDDEN if the account,
  * or our own login, may not, ERR_CONFLICT if another installation wrote it; else as above. */
 int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
                             struct err *err);

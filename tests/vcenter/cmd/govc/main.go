@@ -9,6 +9,7 @@ import (
 	"github.com/vmware/govmomi/cli"
 
 	_ "github.com/vmware/govmomi/cli/about"
+	_ "github.com/vmware/govmomi/cli/alarm"
 	_ "github.com/vmware/govmomi/cli/cluster"
 	_ "github.com/vmware/govmomi/cli/cluster/rule"
 	_ "github.com/vmware/govmomi/cli/datacenter"

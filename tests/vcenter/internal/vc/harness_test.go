@@ -135,6 +135,9 @@ func (r *raw) post(doc string) (string, error) {
 func (r *raw) call(op, this, inner string) string {
 	r.f.Helper()
 	id := this
+	if kind, rest, ok := strings.Cut(this, ":"); ok {
+		this, id = kind, rest
+	}
 	if known, ok := map[string]string{"PropertyCollector": "propertyCollector"}[this]; ok {
 		id = known
 	}

@@ -49,6 +49,9 @@ var opRules = map[string]opRule{
 	"ResetCollector":               {},
 	"ReadNextEvents":               {},
 	"PostEvent":                    {}, // judged on the object that the event is about
+	"CreateAlarm":                  {}, // these three on the entity that the alarm is defined on
+	"ReconfigureAlarm":             {},
+	"RemoveAlarm":                  {},
 	"LogUserEvent":                 {privilege: "Global.LogEvent", onRoot: true},
 	"CreateTask":                   {privilege: "Task.Create", onRoot: true},
 	"SetTaskState":                 {privilege: "Task.Update", onRoot: true},
@@ -148,6 +151,10 @@ func init() {
 		"CreateContainerView":          {"ViewManager", createContainerView},
 		"DestroyView":                  {"", destroyView},
 		"PostEvent":                    {"EventManager", postEvent},
+		"CreateAlarm":                  {"AlarmManager", createAlarm},
+		"GetAlarm":                     {"AlarmManager", getAlarm},
+		"ReconfigureAlarm":             {"Alarm", reconfigureAlarm},
+		"RemoveAlarm":                  {"Alarm", removeAlarm},
 		"CreateCollectorForEvents":     {"EventManager", createCollectorForEvents},
 		"DestroyCollector":             {"", destroyCollector},
 		"SetCollectorPageSize":         {"", setCollectorPageSize},

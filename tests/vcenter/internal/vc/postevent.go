@@ -143,6 +143,9 @@ func postEvent(c *call) (any, error) {
 	}
 	event.GetEvent().FullFormattedMessage = ""
 	c.s.postEvent(c.sess.UserName, event)
+	if e, ok := event.(*types.EventEx); ok {
+		c.s.turnAlarms(e)
+	}
 	return &types.PostEventResponse{}, nil
 }
 

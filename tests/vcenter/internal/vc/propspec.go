@@ -24,7 +24,7 @@ var managedTypes = func() map[string]reflect.Type {
 		mo.EventManager{}, mo.EventHistoryCollector{}, mo.TaskHistoryCollector{}, mo.SessionManager{},
 		mo.AuthorizationManager{}, mo.ExtensionManager{}, mo.ServiceInstance{}, mo.ViewManager{}, mo.View{},
 		mo.ManagedObjectView{}, mo.ContainerView{}, mo.ListView{}, mo.InventoryView{}, mo.PropertyCollector{},
-		mo.PropertyFilter{}, mo.OptionManager{}, mo.SearchIndex{}, mo.UserDirectory{}, mo.AlarmManager{},
+		mo.PropertyFilter{}, mo.OptionManager{}, mo.SearchIndex{}, mo.UserDirectory{}, mo.AlarmManager{}, mo.Alarm{},
 		mo.CustomFieldsManager{}, mo.LicenseManager{}, mo.PerformanceManager{}, mo.HostDatastoreSystem{},
 		mo.HostNetworkSystem{}, mo.HostStorageSystem{}, mo.EnvironmentBrowser{}, mo.OvfManager{}, mo.HttpNfcLease{},
 		mo.ScheduledTaskManager{}, mo.CustomizationSpecManager{}, mo.GuestOperationsManager{},

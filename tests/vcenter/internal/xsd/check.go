@@ -20,7 +20,7 @@ const Ceiling = "8.0.3.0"
 var ours = []string{"PrimitiveHolder", "AnyEvent"}
 
 // unsent are members that the project never sends, of types that it sends.
-var unsent = map[string][]string{"request PostEvent": {"taskInfo"}, "type EventEx": {"fault"}}
+var unsent = map[string][]string{"request PostEvent": {"taskInfo"}, "type EventEx": {"fault"}, "type AlarmSpec": {"action"}}
 
 // posted are the events that the project sends; the others it reads.
 var posted = []string{"EventEx"}

@@ -70,8 +70,12 @@ type xmlComplex struct {
 
 type xmlSequence struct {
 	Elements []xmlElement `xml:"element"`
-	Any      []struct{}   `xml:"any"`
-	Choice   []struct{}   `xml:"choice"`
+	Inner    []struct {
+		Max      string       `xml:"maxOccurs,attr"`
+		Elements []xmlElement `xml:"element"`
+	} `xml:"sequence"` // repeated, of one element: gSOAP's array of items that differ in type
+	Any    []struct{} `xml:"any"`
+	Choice []struct{} `xml:"choice"`
 }
 
 // Read loads a schema file.
@@ -129,7 +133,15 @@ func convert(name string, c xmlComplex) (*Type, error) {
 	if seq == nil {
 		return t, nil
 	}
-	for _, e := range seq.Elements {
+	elements := seq.Elements
+	for _, inner := range seq.Inner {
+		if inner.Max != "unbounded" || len(inner.Elements) != 1 || len(elements) > 0 {
+			return nil, fmt.Errorf("type %s: a sequence inside another one is a repeated one of one element, and all there is", name)
+		}
+		elements = inner.Elements
+		elements[0].Max = inner.Max
+	}
+	for _, e := range elements {
 		m := Member{Name: e.Name, Type: local(e.Type), Optional: e.Min == "0", Array: e.Max == "unbounded"}
 		if e.Name == "" || e.Type == "" {
 			return nil, fmt.Errorf("type %s: every element needs name and type", name)
