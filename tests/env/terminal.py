@@ -9,7 +9,7 @@ import signal
 import subprocess
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .places import WorldError
@@ -20,8 +20,9 @@ LIMIT_S = 120.0
 class Terminal:
     """Context manager; `screen` is everything that the person has seen."""
 
-    def __init__(self, argv: Sequence[str | Path]) -> None:
+    def __init__(self, argv: Sequence[str | Path], columns: int = 80) -> None:
         self._master, self._slave = os.openpty()
+        termios.tcsetwinsize(self._slave, (50, columns))
         self.screen = ""
         self._popen = subprocess.Popen([str(word) for word in argv], stdin=self._slave, stdout=self._slave, stderr=self._slave,
                                        start_new_session=True, preexec_fn=self._take_terminal)
@@ -72,13 +73,17 @@ class Terminal:
     def signal(self, number: signal.Signals) -> None:
         self._popen.send_signal(number)
 
-    def end(self) -> int:
-        """Exit status; negative after a signal."""
+    def end(self, answer: Callable[[str], str | None] = lambda screen: None) -> int:
+        """Exit status; negative after a signal. What `answer` says to what stands on the screen is typed, once to each screen."""
         end = time.monotonic() + LIMIT_S
+        answered = ""
         while self._popen.poll() is None:
             if time.monotonic() > end:
                 raise WorldError(f"the program does not end:\n{self.screen}")
             self._read(0.05)
+            if self.screen != answered and (said := answer(self.screen)) is not None:
+                answered = self.screen
+                self.type(said + "\n")
         while select.select([self._master], [], [], 0)[0]:
             self._read(0)
         return self._popen.returncode
