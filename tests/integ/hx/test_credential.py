@@ -16,7 +16,7 @@ from env.full import World
 from env.wait import until
 from hx import HxConnect
 
-pytestmark = [pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
+pytestmark = [pytest.mark.long(45), pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
 
 PASSWORD = "S3cret of HX"
 EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"  # the last one has no HX cluster at first
