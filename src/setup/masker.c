@@ -493,8 +493,14 @@ static bool masker_is_in_key(char c) {
     return masker_is_word(c) || c == '-' || c == '.';
 }
 
+enum value_kind {
+    VALUE_PLAIN,
+    VALUE_FIELD, /* of HTTP: up to the end of its line */
+    VALUE_FILE,  /* a path, or by mistake the secret itself, which our messages quote; what else follows is the message */
+};
+
 /* Ends of names, without case and marks, whose value is a secret. */
-static bool masker_is_secret_key(const char *key, size_t n, bool *is_field) {
+static bool masker_is_secret_key(const char *key, size_t n, enum value_kind *kind) {
     static const char *const ends[] = {"password",      "passwd",       "passphrase", "pass",       "pwd",       "secret",
                                        "token",         "cookie",       "apikey",     "privatekey", "sessionid", "soapsession",
                                        "ticket",        "credential",   "masterkey",  "signingkey", "bindpw",    "onetimecode",
@@ -505,7 +511,9 @@ static bool masker_is_secret_key(const char *key, size_t n, bool *is_field) {
         if (isalnum((unsigned char)key[i]))
             plain[len++] = (char)tolower((unsigned char)key[i]);
     plain[len] = '\0';
-    *is_field = str_ends(plain, "cookie") || str_ends(plain, "authorization");
+    *kind = str_ends(plain, "cookie") || str_ends(plain, "authorization") ? VALUE_FIELD
+            : str_ends(plain, "file")                                     ? VALUE_FILE
+                                                                          : VALUE_PLAIN;
     for (size_t i = 0; i < ARRAY_COUNT(ends); i++)
         if (str_ends(plain, ends[i]))
             return true;
@@ -538,29 +546,29 @@ static size_t masker_quoted(const struct view *v, char mark, size_t depth) {
     return n;
 }
 
-static bool masker_is_no_secret(const struct view *v, size_t n) {
+static bool masker_is_no_secret(const struct view *v, size_t n, enum value_kind kind) {
     static const char *const words[] = {"null", "true", "false", "-", "none", MASKER_WORD};
     for (size_t i = 0; i < ARRAY_COUNT(words); i++)
         if (n == strlen(words[i]) && !memcmp(v->at, words[i], n))
             return true;
-    return !n || *v->at == '/'; /* a path: of the file that holds it */
+    return !n || (kind == VALUE_FILE && *v->at == '/');
 }
 
-static size_t masker_value(struct view *v, bool is_field, bool is_colon) {
+static size_t masker_value(struct view *v, enum value_kind kind, bool is_colon) {
     const size_t depth = masker_backslashes(v);
     const char mark = depth < view_left(v) ? v->at[depth] : '\0';
     size_t n = 0;
     if (mark == '"' || mark == '\'') {
         v->at += depth + 1;
         n = masker_quoted(v, mark, depth);
-    } else if (is_field && is_colon) { /* a field of HTTP, up to its end */
+    } else if (kind == VALUE_FIELD && is_colon) {
         while (n < view_left(v) && v->at[n] != '\n' && v->at[n] != '\r')
             n++;
-    } else {
+    } else if (kind != VALUE_FILE) {
         while (n < view_left(v) && !isspace((unsigned char)v->at[n]) && (!v->at[n] || !strchr("\"'&;,)}]<>", v->at[n])))
             n++;
     }
-    return masker_is_no_secret(v, n) ? 0 : n;
+    return masker_is_no_secret(v, n, kind) ? 0 : n;
 }
 
 /* <password>, <ns:password xsi:type="..."> */
@@ -582,9 +590,9 @@ static size_t shape_value(const struct view *v, char before, size_t *skip) {
     const size_t key = masker_is_in_key(before) ? 0 : masker_run_of(v, masker_is_in_key, SIZE_MAX);
     const char *name = key > KEY_BYTES_MAX ? v->at + key - KEY_BYTES_MAX : v->at;
     struct view at = {v->at + key, v->end};
-    bool is_field = false;
+    enum value_kind kind = VALUE_PLAIN;
     size_t n = 0;
-    if (!key || !masker_is_secret_key(name, (size_t)(at.at - name), &is_field))
+    if (!key || !masker_is_secret_key(name, (size_t)(at.at - name), &kind))
         return 0;
     const struct view behind_key = at;
     (void)masker_take(&at, "\"'");
@@ -594,7 +602,7 @@ static size_t shape_value(const struct view *v, char before, size_t *skip) {
     if (is_colon || masker_take(&at, "=")) {
         while (view_left(&at) && (*at.at == ' ' || *at.at == '\t'))
             at.at++;
-        n = masker_value(&at, is_field, is_colon);
+        n = is_colon && before == '/' ? 0 : masker_value(&at, kind, is_colon); /* the name of a file, and what is said of it */
     } else {
         at = behind_key;
         if (!masker_take_tag(&at, before))

@@ -128,6 +128,7 @@ static void test_values_of_keys(void **state) {
     (void)state;
     becomes(NULL, "password=hunter2 next", "password=<masked> next");
     becomes(NULL, "a?user=x&access_token=hunter2&b=1", "a?user=x&access_token=<masked>&b=1");
+    becomes(NULL, "password=/unter2, next", "password=<masked>, next");
     becomes(NULL, "bindPassword: 'hunter 2', ok", "bindPassword: '<masked>', ok");
     becomes(NULL, "{\"new_password\": \"hun\\\"ter2\", \"name\": \"x\"}", "{\"new_password\": \"<masked>\", \"name\": \"x\"}");
     becomes(NULL, "{\\\"secret\\\":\\\"hun\\\\\\\"ter2\\\",\\\"n\\\":1}", "{\\\"secret\\\":\\\"<masked>\\\",\\\"n\\\":1}");
@@ -146,6 +147,8 @@ static void test_left_as_it_is(void **state) {
         "database.password_file = /etc/kaas/database.password  # line 3",
         "database.password_file = \"\"  # default",
         "{\"token\": null, \"password\": \"\"}",
+        "cannot open /etc/kaas/database.password: Permission denied",
+        "database.password_file: cannot open it",
         "the password is wrong; type another password",
         "token_ttl=900 credential_kind=certificate",
         "ddfb0e3e-1111-4000-8000-00000000000b",
