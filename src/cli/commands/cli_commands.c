@@ -81,9 +81,10 @@ OPTIONS support_bundle_options[] = {
 OPTIONS uninstall_options[] = {
     {"dry-run", NULL, "look at each vCenter and tell what would be done; change nothing"},
     {"records", NULL, "only list where records of this installation stand, by its database; kaasd need not run"},
-    {"user", "NAME", "account of the vCenters, used once and not kept (default: kaasd's own login, if it may)", OPT_OWN, NULL,
-     'u'},
-    {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
+    {"user", "NAME", "account of the vCenters, or VCENTER=NAME, used once and not kept (default: kaasd's own login, if it may)",
+     OPT_OWN, NULL, 'u', .is_repeatable = true},
+    {"password-file", "FILE", "file with its password, or VCENTER=FILE; - for standard input (default: ask)",
+     .is_repeatable = true},
     {"force", NULL, "go on where a vCenter cannot be reached or does not allow it; the record stays there"},
     {"drop-database", NULL, "drop the database and both accounts, too"},
     {"database-socket", "PATH", "unix socket of MariaDB"},

@@ -3,6 +3,9 @@
  *
  * First everything is looked at, and nothing is changed while a vCenter cannot be asked; then step by step, each told at once. What has been taken
  * back is not there any more for the next run, so a run that failed half-way is repeated. */
+#include <stdio.h>
+#include <string.h>
+
 #include "cli_command.h"
 #include "cli_prompt.h"
 #include "clock.h"
@@ -24,33 +27,54 @@ struct uninstall {
     json_t *hx;       /* HX clusters that may hold where we are */
     json_t *sessions;
     struct setup_database_admin admin;
-    char *admin_password;  /* a secret */
-    json_t *account;       /* body of a call: user name and password for all vCenters, a secret; empty: our own login */
+    char *admin_password; /* a secret */
+    json_t *accounts; /* of --user: "of" which vCenter, none for all others; "body" of a call with name and password, a secret */
+    json_t *own;      /* body of a call by our own login */
     struct strbuf records; /* what stands at the end, a name a line */
     bool is_dry, drops_database;
     unsigned stuck; /* vCenters that it cannot be done at */
 };
 
 static void uninstall_done(struct uninstall *u) {
+    json_t *account;
+    size_t i;
     json_decref(u->vcenters);
     json_decref(u->hx);
     json_decref(u->sessions);
-    json_wipe_string(json_object_get(u->account, "password"));
-    json_decref(u->account);
+    json_array_foreach (u->accounts, i, account)
+        json_wipe_string(json_object_get(json_object_get(account, "body"), "password"));
+    json_decref(u->accounts);
+    json_decref(u->own);
     secret_free(u->admin_password);
     strbuf_done(&u->records);
 }
 
 /* -- looking: nothing is changed -------------------------------------------------------------------------------------------------- */
 
+/* The body of a call to this vCenter. */
+static json_t *uninstall_body(const struct uninstall *u, const json_t *vcenter) {
+    json_t *body = u->own;
+    const json_t *account;
+    size_t i;
+    json_array_foreach (u->accounts, i, account) {
+        const char *of = json_get_string(account, "of");
+        if (of && cli_is_vcenter(vcenter, of))
+            return json_object_get(account, "body");
+        if (!of)
+            body = json_object_get(account, "body");
+    }
+    return body;
+}
+
 /* One without a record of ours has nothing that we could leave behind. */
 static int uninstall_look_vcenter(struct uninstall *u, json_t *vcenter, struct err *err) {
     _cleanup_json_ json_t *plan = NULL;
+    json_t *body = uninstall_body(u, vcenter);
     struct err why = {0};
     int rc;
-    json_put_bool(u->account, "dry_run", true);
-    rc = cli_send(u->cli, "POST /v2/vcenters/{id}/unregister", vcenter, u->account, &plan, &why);
-    json_put_bool(u->account, "dry_run", false);
+    json_put_bool(body, "dry_run", true);
+    rc = cli_send(u->cli, "POST /v2/vcenters/{id}/unregister", vcenter, body, &plan, &why);
+    json_put_bool(body, "dry_run", false);
     if (rc == ERR_UNAVAILABLE || rc == ERR_NOMEM)
         return err_move(err, rc, &why);
     if (rc == ERR_NOT_REGISTERED || rc == ERR_CONFLICT) {
@@ -64,11 +88,27 @@ static int uninstall_look_vcenter(struct uninstall *u, json_t *vcenter, struct e
     return 0;
 }
 
+/* A name that fits none is mistyped: that vCenter would be asked by another account. */
+static int uninstall_check_accounts(struct uninstall *u, const json_t *vcenters, struct err *err) {
+    const json_t *account, *vcenter;
+    size_t i, k;
+    json_array_foreach (u->accounts, i, account) {
+        const char *of = json_get_string(account, "of");
+        size_t found = 0;
+        json_array_foreach (vcenters, k, vcenter)
+            found += of && cli_is_vcenter(vcenter, of);
+        if (of && !found)
+            return cli_usage(u->cli, err, "--user %s=...: there is no vCenter %s; see: kaasctl vcenter list", of, of);
+    }
+    return 0;
+}
+
 static int uninstall_look_vcenters(struct uninstall *u, struct err *err) {
     _cleanup_json_ json_t *all = NULL;
     json_t *vcenter;
     size_t i;
     int rc = cli_list(u->cli, "/v2/vcenters", NULL, NULL, &all, err);
+    rc = rc ? rc : uninstall_check_accounts(u, all, err);
     json_array_foreach (all, i, vcenter) {
         if (rc || !json_get_bool(vcenter, "registered", false))
             continue;
@@ -93,22 +133,58 @@ static int uninstall_look_hx(struct uninstall *u, struct err *err) {
     return rc;
 }
 
-/* Used for this and not kept, as by kaasctl vcenter unregister. */
-static int uninstall_get_account(struct uninstall *u, struct err *err) {
-    const char *user = opt_get(&u->cli->given, "user");
-    _cleanup_free_ char *question = user ? str_format("Password of %s at the vCenters: ", user) : NULL;
+/* Is this "VCENTER=...", for this vCenter? */
+static bool uninstall_is_of(const char *given, const char *vcenter, size_t n) {
+    return !strncmp(given, vcenter, n) && given[n] == '=';
+}
+
+/* The password file for an account: "VCENTER=FILE", or for the others "FILE", in which any = may be. NULL: none is given. */
+static const char *uninstall_password_file(const struct cli *cli, const char *of) {
+    const char *given, *user;
+    for (size_t at = 0; (given = opt_next(&cli->given, "password-file", &at));) {
+        bool is_its = !of || uninstall_is_of(given, of, strlen(of));
+        for (size_t i = 0; !of && (user = opt_next(&cli->given, "user", &i));)
+            is_its = is_its && !(strrchr(user, '=') && uninstall_is_of(given, user, (size_t)(strrchr(user, '=') - user)));
+        if (is_its)
+            return of ? given + strlen(of) + 1 : given;
+    }
+    return NULL;
+}
+
+/* "VCENTER=USER", or "USER" for all others. Used for this and not kept, as by kaasctl vcenter unregister. */
+static int uninstall_add_account(struct uninstall *u, const char *given, struct err *err) {
+    const char *mark = strrchr(given, '='), *user = mark ? mark + 1 : given;
+    _cleanup_free_ char *of = mark ? str_format("%.*s", (int)(mark - given), given) : NULL;
+    _cleanup_free_ char *question = str_format("Password of %s at %s: ", user, of ? of : "the vCenters");
     _cleanup_secret_ char *password = NULL;
-    int rc = user ? cli_get_password(u->cli, opt_get(&u->cli->given, "password-file"), question, &password, err) : 0;
-    if (rc || !user)
+    const json_t *other;
+    size_t i;
+    json_array_foreach (u->accounts, i, other)
+        if (str_eq(json_get_string(other, "of"), of))
+            return cli_usage(u->cli, err, "--user gives two accounts for %s", of ? of : "all vCenters that are not named");
+    int rc = cli_get_password(u->cli, uninstall_password_file(u->cli, of), question, &password, err);
+    if (rc)
         return rc;
-    json_put_string(u->account, "username", user);
-    json_put_string(u->account, "password", password);
+    json_t *account = json_object(), *body = json_object();
+    json_put_string(account, "of", of);
+    json_put_string(body, "username", user);
+    json_put_string(body, "password", password);
+    json_put(account, "body", body);
+    json_add(u->accounts, account);
     return 0;
+}
+
+static int uninstall_get_accounts(struct uninstall *u, struct err *err) {
+    const char *given;
+    int rc = 0;
+    for (size_t at = 0; !rc && (given = opt_next(&u->cli->given, "user", &at));)
+        rc = uninstall_add_account(u, given, err);
+    return rc;
 }
 
 static int uninstall_look(struct uninstall *u, struct err *err) {
     const char *file = opt_get(&u->cli->given, "database-admin-password-file");
-    int rc = uninstall_get_account(u, err);
+    int rc = uninstall_get_accounts(u, err);
     if (!rc && u->drops_database && file)
         rc = prompt_read_password(file, &u->admin_password, err);
     if (rc)
@@ -209,7 +285,7 @@ static int uninstall_unregister(struct uninstall *u, const json_t *vcenter, stru
         uninstall_leave(u, name);
         return 0;
     }
-    rc = cli_send(u->cli, "POST /v2/vcenters/{id}/unregister", vcenter, u->account, &answer, err);
+    rc = cli_send(u->cli, "POST /v2/vcenters/{id}/unregister", vcenter, uninstall_body(u, vcenter), &answer, err);
     if (rc)
         return rc;
     show_line(u->cli, "vCenter %s: extension %s removed", name, json_get_string(answer, "extension_key"));
@@ -294,11 +370,8 @@ static int uninstall_check(struct uninstall *u, struct err *err) {
             first = vcenter;
     (void)err_set(err, ERR_UPSTREAM, "at %u of %zu vCenters it is not possible, nothing was changed: %s: %s", u->stuck,
                   json_array_size(u->vcenters), json_get_string(first, "name"), json_get_string(first, "problem"));
-    return err_remedy(
-        err,
-        "mend that, or unregister there with an account: kaasctl vcenter unregister %s --user NAME; with --force its "
-        "record stays there",
-        json_get_string(first, "name"));
+    return err_remedy(err, "mend that, or give an account of that vCenter: --user %s=NAME; with --force its record stays there",
+                      json_get_string(first, "name"));
 }
 
 /* What stands as the database has it: an answer also while kaasd does not run. */
@@ -327,7 +400,8 @@ int cmd_uninstall(struct cli *cli, struct err *err) {
         .cli = cli,
         .vcenters = json_array(),
         .hx = json_array(),
-        .account = json_object(),
+        .accounts = json_array(),
+        .own = json_object(),
         .admin = {.socket = opt_get(&cli->given, "database-socket"), .user = opt_get(&cli->given, "database-admin")},
         .is_dry = opt_get(&cli->given, "dry-run"),
         .drops_database = opt_get(&cli->given, "drop-database"),

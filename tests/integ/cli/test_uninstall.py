@@ -123,6 +123,23 @@ def test_without_an_account_a_missing_privilege_is_named(world: World, second: S
     assert has_record(world.vcenter)
 
 
+def test_each_vcenter_may_have_an_account_of_its_own(world: World, second: StrictVcenter) -> None:
+    who = world.vcenter.admin
+    file = world.scratch.path / "second=password"
+    file.write_text(who.password + "\n")
+    file.chmod(0o600)
+    of_second = ("uninstall", "--dry-run", "--user", f"second={who.login}", "--password-file", f"second={file}")
+    refused = world.kaasd.ctl.run(*of_second)  # by our own login at the other
+    assert f"at 1 of 2 vCenters it is not possible, nothing was changed: {HOST}: " in refused.stderr
+    stdin = f"{who.password}\n"
+    assert world.kaasd.ctl.run(*of_second, "--user", f"{HOST}={who.login}", "--password-file", f"{HOST}=-", stdin=stdin).returncode == 0
+    assert world.kaasd.ctl.run(*of_second, "--user", who.login, "--password-file", "-", stdin=stdin).returncode == 0
+    assert world.kaasd.ctl.run("uninstall", "--dry-run", "--user", who.login, "--password-file", str(file)).returncode == 0
+    for words, said in {("--user", "secnd=x"): "there is no vCenter secnd", ("--user", "second=x"): "two accounts for second"}.items():
+        wrong = world.kaasd.ctl.run(*of_second, *words, "--password-file", f"secnd={file}")
+        assert (wrong.returncode, said in wrong.stderr) == (2, True), wrong.stderr
+
+
 def test_it_asks(world: World) -> None:
     refused = uninstall(world)
     assert (refused.returncode, "--yes" in refused.stderr) == (6, True)
