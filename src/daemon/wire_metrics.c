@@ -56,6 +56,7 @@ static void write_process(const struct wire *wire, struct metric_page *page) {
         metric_sample(page, METRIC_PROCESS_FDS_MAX, (double)limit.rlim_cur);
     metric_sample(page, METRIC_PROCESS_START, (double)wire->parts.started_at_ms / 1000);
     metric_sample(page, METRIC_BUILD_INFO, 1, PACKAGE_VERSION);
+    metric_sample(page, METRIC_UPDATE_AVAILABLE, updates_has_news(wire->parts.updates));
     metric_sample(page, METRIC_READY, atomic_load(&wire->is_ready) && !atomic_load(&wire->is_leaving));
 }
 

@@ -308,6 +308,11 @@ static json_t *updates_steps(const struct updates *updates) {
     return steps;
 }
 
+bool updates_has_news(struct updates *updates) {
+    LOCKED(&updates->lock);
+    return updates_has_newer(updates);
+}
+
 json_t *updates_available(struct updates *updates) {
     LOCKED(&updates->lock);
     const struct release *newest = &updates->newest;

@@ -39,6 +39,8 @@ void updates_stop(struct updates *updates);
  * `replica_versions` while replicas run different ones: a warning when that has lasted for an hour. */
 void updates_check_health(struct updates *updates, struct findings *out);
 
+/* Whether updates_available has something. */
+bool updates_has_news(struct updates *updates);
 /* What is newer than the version that runs here, as `available` of GET /v2/version: the caller's. NULL: nothing is known to be. */
 json_t *updates_available(struct updates *updates);
 /* Names and versions of the replicas that are alive, if these differ, as `replicas` there: the caller's. NULL: they do not. */

@@ -1,4 +1,4 @@
-/* Handlers of health, version, probes, metrics, keys, contract, page and plug-in. Layer 6 (api).
+/* Handlers of health, versions, probes, metrics, keys, contract, page and plug-in. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "plugin_manifest.h"
 #include "reply.h"
 #include "str.h"
+#include "updates.h"
 #include "uuid.h"
 #include "views.h"
 
@@ -101,6 +102,20 @@ int h_version(struct api_call *call, struct http_response *resp, struct err *err
     json_put_string(object, "name", "Harmony KaaS");
     json_put_string(object, "version", call->api->options.version);
     json_put_string(object, "api", "v2");
+    return reply_json(resp, 200, object, err);
+}
+
+/* `value` or null; takes it over. */
+static void put_or_null(json_t *object, const char *name, json_t *value) {
+    json_put(object, name, value ? value : json_null());
+}
+
+int h_updates(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct api_options *options = &call->api->options;
+    json_t *object = json_object();
+    json_put_string(object, "version", options->version);
+    put_or_null(object, "available", updates_available(options->updates));
+    put_or_null(object, "replicas", updates_replicas(options->updates));
     return reply_json(resp, 200, object, err);
 }
 

@@ -358,10 +358,46 @@ int cmd_health_tell(struct cli *cli, json_t *health, struct err *err) {
     return show_list(cli, list, checks, err);
 }
 
-/* Our own version is told even if kaasd does not answer. */
+static void cmd_version_show_available(struct cli *cli, const json_t *available) {
+    const char *url = json_get_string(available, "notes_url");
+    show_gap(cli);
+    show_line(cli, "%s is available, released %.10s", json_get_string(available, "version"),
+              json_get_string(available, "released_at"));
+    show_lines(cli, "What is new:", json_object_get(available, "notes"));
+    if (url)
+        show_line(cli, "  %s", url);
+    show_lines(cli, "How to upgrade:", json_object_get(available, "steps"));
+}
+
+static void cmd_version_show_replicas(struct cli *cli, const json_t *replicas) {
+    show_gap(cli);
+    show_line(cli, "The replicas run different versions:");
+    for (size_t i = 0; i < json_array_size(replicas); i++) {
+        const json_t *replica = json_array_get(replicas, i);
+        const char *version = json_get_string(replica, "version");
+        show_line(cli, "  %s %s", json_get_string(replica, "name"), version ? version : "an older one");
+    }
+}
+
+/* For administrators, and by no kaasd before 0.4: who is told nothing is told nothing of that either. */
+static void cmd_version_show_updates(struct cli *cli, json_t *told) {
+    _cleanup_json_ json_t *updates = NULL;
+    if (cli_send(cli, "GET /v2/updates", NULL, NULL, &updates, NULL))
+        return;
+    const json_t *available = json_object_get(updates, "available"), *replicas = json_object_get(updates, "replicas");
+    if (json_is_object(available))
+        cmd_version_show_available(cli, available);
+    if (json_is_array(replicas))
+        cmd_version_show_replicas(cli, replicas);
+    json_put(told, "available", json_incref((json_t *)(uintptr_t)available));
+    json_put(told, "replicas", json_incref((json_t *)(uintptr_t)replicas));
+}
+
+/* Our own version is told even if kaasd does not answer. Nobody signs in for it unless a user is named. */
 int cmd_version(struct cli *cli, struct err *err) {
+    const bool is_known = !opt_get_common(&cli->given, "server") || opt_get_common(&cli->given, "user");
     _cleanup_json_ json_t *theirs = NULL, *both = json_object();
-    int rc = cli_connect_public(cli, err);
+    int rc = is_known ? cli_connect(cli, err) : cli_connect_public(cli, err);
     if (!rc)
         rc = cli_send(cli, "GET /v2/version", NULL, NULL, &theirs, err);
     json_put_string(both, "kaasctl", PACKAGE_VERSION);
@@ -369,6 +405,8 @@ int cmd_version(struct cli *cli, struct err *err) {
     show_line(cli, "kaasctl %s", PACKAGE_VERSION);
     if (!rc)
         show_line(cli, "kaasd   %s", json_get_string(theirs, "version"));
+    if (!rc && is_known)
+        cmd_version_show_updates(cli, both);
     if (cli->is_json && show_json(cli, both, rc ? NULL : err))
         return ERR_NOMEM;
     return rc;

@@ -21,7 +21,7 @@ from env.kaasd import Kaasd
 from env.mariadb import Mariadb
 from env.places import TOP, Scratch
 from env.process import run
-from env.publisher import DAY, NEWER, PATH, Publisher, release, when
+from env.publisher import DAY, NEWER, NOTES, PATH, STEPS, Publisher, release, when
 from env.wait import until
 
 
@@ -45,12 +45,17 @@ class Site:
         process.wait_until(lambda: process.log.count(f"event={outcome}") > before, outcome)
 
     def forget(self) -> None:
-        """As if no release file had been there."""
-        self.db.query("DELETE FROM release_file", database="kaas")
+        """As if no release file had been accepted. The row stays, and with it when the next look is due."""
+        self.db.query("UPDATE release_file SET content = NULL, signature = NULL", database="kaas")
 
     def checks(self, name: str = "updates") -> list[dict[str, Any]]:
         """Those lines of health; by the admin socket, since tokens end when the clock is put forward."""
         return [check for check in self.kaasd.ctl.json("health")["checks"] if check["name"] == name]
+
+    def told(self) -> dict[str, Any]:
+        """To administrators, by the admin socket."""
+        told: dict[str, Any] = self.kaasd.ctl.json("version")
+        return told
 
     def look(self) -> dict[str, Any]:
         """Has it look now, and hands over the one line of health."""
@@ -76,6 +81,7 @@ def site() -> Iterator[Site]:
         stack.callback(made.kaasd.stop)
         publisher.serve(release())
         made.kaasd.start()
+        until(made.checks, "the look at the start: from now on it is due on a reload only")
         yield made
 
 
@@ -143,6 +149,7 @@ def test_what_is_not_right_is_one_line_of_health_and_no_notice(site: Site, case:
     misbehave(site.publisher)
     line = site.look()
     assert (line["status"], text in line["detail"]) == ("warning", True), line
+    assert site.told()["available"] is None
 
 
 def test_a_newer_version_is_told(site: Site) -> None:
@@ -150,6 +157,35 @@ def test_a_newer_version_is_told(site: Site) -> None:
     site.publisher.serve(release())
     line = site.look()
     assert (line["status"], line["detail"]) == ("ok", f"version {NEWER} is available")
+    available = site.told()["available"]
+    assert (available["version"], available["notes"], available["steps"]) == (NEWER, NOTES, STEPS)
+    assert "\nkaas_update_available 1\n" in site.kaasd.admin().call("GET", "/metrics").text
+    said = site.kaasd.ctl.ok("version")
+    assert f"\n{NEWER} is available, released 20" in said
+    assert all(f"\n  {text}\n" in said for text in (*NOTES, *STEPS, "https://kaas.example.com/releases"))
+
+
+def test_only_administrators_are_told(site: Site) -> None:
+    site.forget()
+    site.publisher.serve(release())
+    site.look()
+    admin, password = site.kaasd.admin(), "a long enough password"
+    admin.expect(201, "POST", "/v2/users", json={"name": "anna", "role": "user", "password": password, "must_change_password": False},
+                 headers={"X-KaaS": "1"})
+    user = site.kaasd.api().login_password("anna", password)
+    assert admin.get("/v2/updates")["available"]["version"] == NEWER
+    user.refused(403, "forbidden", "GET", "/v2/updates")
+    site.kaasd.api().refused(401, "unauthenticated", "GET", "/v2/updates")
+    assert set(site.kaasd.api().get("/v2/version")) == {"name", "version", "api"}
+
+
+def test_a_version_too_far_away_is_upgraded_to_by_steps(site: Site) -> None:
+    site.forget()
+    site.publisher.serve(release(upgrade_from="98.0"))
+    site.look()
+    first, *rest = site.told()["available"]["steps"]
+    assert "cannot be upgraded to it in one step: upgrade to 98.0 first" in first
+    assert rest == STEPS
 
 
 @pytest.mark.parametrize("version", ["0.0.1", "0.4.0-rc.1", "0.4"])
@@ -217,7 +253,7 @@ def test_a_folder_takes_the_place_of_the_server(site: Site, tmp_path: Path) -> N
 
 def test_the_file_that_is_made_with_a_release_is_taken(site: Site, tmp_path: Path) -> None:
     """Signed by the command of docs/CONTRIBUTING.md."""
-    version = site.kaasd.kept_admin().get("/v2/health")["version"]
+    version = site.told()["kaasd"]
     private, file = tmp_path / "key.pem", tmp_path / "release.json"
     private.write_bytes(site.publisher.key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
                                                          serialization.NoEncryption()))
@@ -241,6 +277,8 @@ def test_replicas_of_different_versions_are_named_and_a_warning_after_an_hour(si
         assert line["status"] == "ok"
         assert "left-behind 0.3.9" in line["detail"]
         assert "stopped" not in line["detail"]
+        assert {"name": "left-behind", "version": "0.3.9"} in site.told()["replicas"]
+        assert "\n  left-behind 0.3.9\n" in site.kaasd.ctl.ok("version")
         site.clock.advance(3600, step_s=600)
         beat(site, "heartbeat_at_ms")  # of a program that does not tell its version, as after going back
         site.reload()
