@@ -70,6 +70,7 @@ class World:
         self.ways: dict[str, Any] = {"vcenter": True, "directories": [], "kerberos": "off"}
         self.ticket: str | None = None  # whose Kerberos ticket the browser has; the real thing is tested with a real domain
         self.groups: dict[str, list[str]] = {}  # by name of a user of a directory
+        self.updates: dict[str, Any] = {"version": "0.4.0", "available": None, "replicas": None}
         self.stale: str | None = None
         self.stale_for = timedelta(minutes=4)
         self.vcenter_state = "connected"
@@ -172,7 +173,7 @@ class Handler(BaseHTTPRequestHandler):
                  ("POST", "/v2/login/vcenter"): self.login_ticket,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
-                 ("GET", "/v2/hx-clusters"): self.list_hx,
+                 ("GET", "/v2/hx-clusters"): self.list_hx, ("GET", "/v2/updates"): self.show_updates,
                  ("GET", "/v2/vcenters"): self.list_vcenters,
                  ("GET", "/v2/audit"): self.list_audit, ("GET", "/v2/hx-connections"): self.list_hx_connections}
         if (self.command, path) in calls:
@@ -440,6 +441,11 @@ class Handler(BaseHTTPRequestHandler):
     def list_hx(self) -> Reply:
         self.session()
         return self.page(sorted(self.world.hx_clusters, key=lambda hx: (hx["name"], hx["id"])), {n: v[0] for n, v in self.query.items()})
+
+    def show_updates(self) -> Reply:
+        if self.session()["role"] != "admin":
+            raise Refusal(403, "forbidden", "this needs the role admin")
+        return self.json(self.world.updates)
 
     def list_vcenters(self) -> Reply:
         if self.session()["role"] != "admin":

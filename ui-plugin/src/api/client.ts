@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
 import type {
-  AuditEntry, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxClusterWhole, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, NodePlace, PasswordChange, PlacedNode,
-  Problem, StaleReason, Token, Vcenter, Whoami,
+  AuditEntry, AvailableVersion, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxClusterWhole, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, NodePlace, PasswordChange, PlacedNode,
+  Problem, StaleReason, Token, Updates, Vcenter, Whoami,
 } from './types.js';
 
 /** Who has the current token, and wants to know when the service no longer takes it. */
@@ -286,6 +286,13 @@ export class ApiClient {
   async listVcenters(signal?: AbortSignal): Promise<Vcenter[]> {
     const answer = await this.list<Vcenter>({ method: 'GET', path: 'vcenters', query: { limit: 500 }, signal });
     return answer.body?.items ?? [];
+  }
+
+  /** For administrators: a newer version of the service; null: none is known. */
+  async getNewVersion(): Promise<AvailableVersion | null> {
+    const { body } = await this.call<Updates>({ method: 'GET', path: 'updates' });
+    if (typeof body?.version !== 'string') throw new ApiError({ kind: 'malformed', status: 200 });
+    return body.available;
   }
 
   private async list<T>(call: Call): Promise<Answer<List<T>>> {

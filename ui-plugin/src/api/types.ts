@@ -48,6 +48,20 @@ export interface Whoami {
   must_change_password: boolean;
 }
 
+/** What the publisher's signed release file says. */
+export interface AvailableVersion {
+  version: string;
+  released_at: string;
+  notes: string[];
+  notes_url: string | null;
+  steps: string[];
+}
+
+export interface Updates {
+  version: string;
+  available: AvailableVersion | null;
+}
+
 export type ClusterState = 'unknown' | 'creating' | 'ready' | 'updating' | 'degraded' | 'unreachable' | 'failed' | 'deleting';
 
 export interface Replicas {

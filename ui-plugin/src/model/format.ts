@@ -183,6 +183,12 @@ export function absoluteTime(iso: string | null, timeZone?: string): string {
   return formatter(Intl.DateTimeFormat, options).format(ms);
 }
 
+/** The day as the reader writes it, in the reader's zone. Empty for what is no time. */
+export function calendarDate(iso: string): string {
+  const ms = Date.parse(iso);
+  return Number.isFinite(ms) ? formatter(Intl.DateTimeFormat, { dateStyle: 'medium' }).format(ms) : '';
+}
+
 /** With the separators of the language. */
 export function shortNumber(n: number): string {
   return formatter(Intl.NumberFormat, {}).format(n);

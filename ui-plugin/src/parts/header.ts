@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
-import type { Whoami } from '../api/types.js';
+import type { AvailableVersion, Whoami } from '../api/types.js';
 import { FIRST_PLACE, writeAddress, type View } from '../model/address.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { Disclosure } from './disclosure.js';
 import { externalIcon, keyIcon, logo, openIcon, personIcon, signOutIcon } from './icons.js';
+import './new-version.js';
 
 const VIEWS: readonly View[] = ['clusters', 'overview'];
 /** More are counted, not named: somebody may be in thousands. */
@@ -29,7 +30,8 @@ export class Header extends LitElement {
     .window { margin-left: auto; border-color: transparent; background: transparent; color: var(--bar-text); }
     .window:hover:not(:disabled) { background: var(--bar-hover); }
     .window:focus-visible { outline-color: var(--bar-text); }
-    .window + .who { margin-left: 0; }
+    kaas-new-version { margin-left: auto; }
+    .window + .who, kaas-new-version ~ .window, kaas-new-version ~ .who { margin-left: 0; }
     .me { max-width: 100%; min-height: 40px; padding: var(--space-half) var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.25; }
     .me:hover:not(:disabled), .me[aria-expanded='true'] { background: var(--bar-hover); }
     .me:focus-visible { outline-color: var(--bar-text); }
@@ -67,6 +69,8 @@ export class Header extends LitElement {
   @property({ type: Boolean }) hasAccount = false;
   /** The page is a part of another one. */
   @property({ type: Boolean }) canOpenWindow = false;
+  /** Of the service, for who may install it. */
+  @property({ attribute: false }) newVersion: AvailableVersion | null = null;
 
   private readonly account = new Disclosure(this, '.who', '.me');
 
@@ -74,6 +78,7 @@ export class Header extends LitElement {
     return html`<header>
       ${this.hasAccount ? nothing : html`<span class="brand">${logo(28)}<span>${strings.product}</span></span>`}
       ${this.view === null ? nothing : html`<nav aria-label=${strings.header.views}>${VIEWS.map((view) => html`<a href=${writeAddress({ ...FIRST_PLACE, view })} aria-current=${view === this.view ? 'page' : nothing}>${strings.header.view[view]}</a>`)}</nav>`}
+      ${this.newVersion === null ? nothing : html`<kaas-new-version .available=${this.newVersion} @kaas-put-away=${() => this.takeFocus()}></kaas-new-version>`}
       ${this.canOpenWindow ? html`<button type="button" class="window" @click=${() => this.tell('kaas-open-window')}>${externalIcon}<span>${strings.header.openWindow}</span></button>` : nothing}
       ${this.hasAccount ? nothing : this.renderPerson()}
     </header>`;
@@ -114,6 +119,10 @@ export class Header extends LitElement {
         ${shown.length ? html`<ul>${shown.map((group) => html`<li><bdi>${group.name ?? group.id}</bdi></li>`)}</ul>` : nothing}
         ${more > 0 ? html`<p class="soft">${strings.header.moreGroups(more)}</p>` : nothing}</dd>` : nothing}
     </dl>`;
+  }
+
+  private takeFocus() {
+    this.renderRoot.querySelector<HTMLElement>('.me, nav a[aria-current]')?.focus();
   }
 
   private tell(name: string) {

@@ -34,6 +34,7 @@ export const arrowIcon = {
 export const personIcon = icon(svg`<circle cx="8" cy="5" r="3"/><path d="M2.5 14c.4-3.2 2.5-4.8 5.5-4.8S13.1 10.8 13.5 14"/>`, 'person');
 export const signOutIcon = icon(svg`<path d="M9.5 2.5H3v11h6.5M7 8h7M11.3 5.2 14 8l-2.7 2.8"/>`, 'sign-out');
 export const keyIcon = icon(svg`<circle cx="5.2" cy="10.8" r="3.2"/><path d="m7.5 8.5 6-6M11 5l2.3 2.3"/>`, 'key');
+export const upIcon = icon(svg`<circle cx="8" cy="8" r="6.4"/><path d="M8 11.2V5.2M5.4 7.6 8 5l2.6 2.6"/>`, 'up');
 export const openIcon = icon(svg`<path d="m4.5 6.5 3.5 3.5 3.5-3.5"/>`, 'open');
 export const sortIcon = {
   none: icon(svg`<path d="m5 6.3 3-3 3 3M5 9.7l3 3 3-3"/>`, 'sort'),

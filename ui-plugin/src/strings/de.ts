@@ -73,6 +73,16 @@ export const catalogue: Catalogue = {
     },
   },
 
+  newVersion: {
+    text: (version) => `Version ${version} ist verfügbar`,
+    title: (version) => `Harmony KaaS ${version}`,
+    released: (date) => `Veröffentlicht am ${date}`,
+    notes: 'Was neu ist',
+    allNotes: 'Alle Versionshinweise',
+    steps: 'So wird aktualisiert',
+    dismiss: 'Diese Version nicht mehr anzeigen',
+  },
+
   signIn: {
     documentTitle: 'Anmelden · Harmony KaaS',
     title: 'Anmelden',

@@ -80,6 +80,16 @@ export const catalogue = {
     },
   },
 
+  newVersion: {
+    text: (version: string) => `Version ${version} is available`,
+    title: (version: string) => `Harmony KaaS ${version}`,
+    released: (date: string) => `Released on ${date}`,
+    notes: 'What is new',
+    allNotes: 'All release notes',
+    steps: 'How to upgrade',
+    dismiss: 'Do not show this version again',
+  },
+
   signIn: {
     documentTitle: 'Sign in · Harmony KaaS',
     title: 'Sign in',

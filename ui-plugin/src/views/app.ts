@@ -5,7 +5,7 @@ import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
-import type { CardSubject, ClusterScope, PasswordChange, Role } from '../api/types.js';
+import type { AvailableVersion, CardSubject, ClusterScope, PasswordChange, Role } from '../api/types.js';
 import { addCode } from '../hosts/code.js';
 import { FIRST_PLACE, readAddress, writeAddress, type ListQuery, type Place } from '../model/address.js';
 import '../parts/header.js';
@@ -57,11 +57,14 @@ export class App extends LitElement {
   @state() private changing = false;
   @state() private notice = '';
   @state() private isSlow = false;
+  @state() private newVersion: AvailableVersion | null = null;
 
   @state() private place: Place = readAddress(location.hash, location.search);
 
   /** The cluster whose details were open before. */
   private cameFrom = '';
+  /** Id of the administrator for whom a newer version was looked for. */
+  private lookedFor = '';
   private unsubscribe: (() => void) | undefined;
   /** Somebody has followed a link, gone back, or written an address. */
   private readonly onAddress = (): void => {
@@ -127,7 +130,7 @@ export class App extends LitElement {
   /** What shows one vSphere cluster has nothing to go to. */
   private renderHeader(session: Session, api: ApiClient, { who, mustChange }: SignedIn) {
     const form = mustChange || this.changing;
-    return html`<kaas-header .who=${who} .hasAccount=${this.hasAccount} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
+    return html`<kaas-header .who=${who} .hasAccount=${this.hasAccount} .newVersion=${form ? null : this.newVersion} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
         .canOpenWindow=${this.isFramed && !this.hasAccount && !form} @kaas-open-window=${() => this.openWindow(api)} @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>`;
   }
 
@@ -210,13 +213,29 @@ export class App extends LitElement {
     this.notice = strings.changePassword.done;
   }
 
+  /** Once for each sign-in, where there is a bar that shows it. That nothing is to be had is no matter. */
+  private async lookForVersion({ who, mustChange }: SignedIn) {
+    if (who?.role !== 'admin' || mustChange || this.scope !== null || this.card !== null || this.lookedFor === who.id) return;
+    this.lookedFor = who.id;
+    try {
+      const found = (await this.api?.getNewVersion()) ?? null;
+      if (this.lookedFor === who.id) this.newVersion = found;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+
   /** What one person was about does not wait for the next. */
   private onSession() {
-    if (this.session?.state.signedIn) {
+    const state = this.session?.state;
+    if (state?.signedIn) {
       this.byPassword = false;
+      void this.lookForVersion(state);
     } else {
       this.changing = false;
       this.notice = '';
+      this.lookedFor = '';
+      this.newVersion = null;
     }
     this.requestUpdate();
   }
