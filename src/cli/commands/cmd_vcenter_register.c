@@ -65,10 +65,17 @@ static bool cmd_register_is_changed(const json_t *member) {
     return !str_eq(json_get_string(member, "now"), json_get_string(member, "wanted"));
 }
 
+static const char *cmd_register_sign(const json_t *member) {
+    return !cmd_register_is_changed(member)     ? "="
+           : !json_get_string(member, "now")    ? "+"
+           : !json_get_string(member, "wanted") ? "-"
+                                                : "~";
+}
+
 static void cmd_register_add_member(struct table *t, const json_t *member) {
     const char *now = json_get_string(member, "now"), *wanted = json_get_string(member, "wanted");
     const char *kept = json_get_bool(member, "kept", false) ? " (not ours, kept)" : "";
-    table_add(t, !cmd_register_is_changed(member) ? "=" : !now ? "+" : !wanted ? "-" : "~");
+    table_add(t, cmd_register_sign(member));
     table_add(t, json_get_string(member, "member"));
     if (now && wanted && cmd_register_is_changed(member))
         table_addf(t, "%s -> %s", now, wanted);
@@ -76,18 +83,52 @@ static void cmd_register_add_member(struct table *t, const json_t *member) {
         table_addf(t, "%s%s", wanted ? wanted : now, kept);
 }
 
+/* How many members from `i` on are texts of one language and module ("resourceList[en/event].") that would fare alike. */
+static size_t cmd_register_count_texts(const json_t *members, size_t i) {
+    const json_t *first = json_array_get(members, i), *next;
+    const char *name = json_get_string(first, "member"), *end = name ? strchr(name, ']') : NULL;
+    size_t n = 1;
+    if (!end || !str_starts(name, "resourceList[") || str_eq(cmd_register_sign(first), "~"))
+        return 1;
+    while ((next = json_array_get(members, i + n)) && str_eq(cmd_register_sign(next), cmd_register_sign(first)) &&
+           !strncmp(json_get_string(next, "member"), name, (size_t)(end - name) + 1))
+        n++;
+    return n;
+}
+
+/* The hundreds of texts of a record are for its readers, in their languages: a line for each group that fares alike. */
+static void cmd_register_add_texts(struct table *t, const json_t *first, size_t n) {
+    const char *name = json_get_string(first, "member");
+    table_add(t, cmd_register_sign(first));
+    table_addf(t, "%.*s]", (int)strcspn(name, "]"), name);
+    table_addf(t, "%zu texts (--output json shows them)", n);
+}
+
+static void cmd_register_add_all(struct table *t, const json_t *members) {
+    for (size_t i = 0, n; i < json_array_size(members); i += n) {
+        n = cmd_register_count_texts(members, i);
+        if (n > 1)
+            cmd_register_add_texts(t, json_array_get(members, i), n);
+        else
+            cmd_register_add_member(t, json_array_get(members, i));
+    }
+}
+
 /* The members of the record that would be changed or lost; with `is_whole` all of them. */
 static int cmd_register_show_members(struct cli *cli, const json_t *registration, bool is_whole, struct err *err) {
-    const json_t *member;
+    const json_t *members = json_object_get(registration, "members"), *member;
     _cleanup_table_ struct table t;
     size_t i, added = 0;
     int rc;
     table_init(&t, 3, 2);
-    json_array_foreach (json_object_get(registration, "members"), i, member)
-        if (is_whole || (cmd_register_is_changed(member) && json_get_string(member, "now")))
-            cmd_register_add_member(&t, member);
-        else
-            added += cmd_register_is_changed(member);
+    if (is_whole)
+        cmd_register_add_all(&t, members);
+    else
+        json_array_foreach (members, i, member)
+            if (cmd_register_is_changed(member) && json_get_string(member, "now"))
+                cmd_register_add_member(&t, member);
+            else
+                added += cmd_register_is_changed(member);
     rc = table_write(&t, &cli->out, err);
     if (!rc && added)
         show_line(cli, "  and %zu new members; --dry-run shows all", added);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -82,6 +83,8 @@ def test_a_dry_run_prints_record_and_steps_and_changes_nothing(new: World) -> No
     for words in (f"there is no extension {EXTENSION_KEY}", "certificate_tunnel  works", "server[0].url", f"{new.kaasd.url}/v2/",
                   f"register the extension {EXTENSION_KEY}", "set the login certificate of the extension, last", "nothing was changed"):
         assert words in said, said
+    assert re.search(r"\+ +resourceList\[de/event\] +\d+ texts ", said) and "resourceList[de/event]." not in said
+    assert said.count("\n") < 60  # a person reads it
 
 
 def test_a_dry_run_shows_what_differs(joined: World) -> None:
