@@ -269,38 +269,38 @@ static int read_inventory(struct link *link, struct watch_inventory *out, struct
     return rc ? rc : watch_mirror_get_inventory(&mirror, out, err);
 }
 
-enum verdict { NOT_WATCHED, SAME, DIFFERENT };
+enum comparison { NOT_WATCHED, SAME, DIFFERENT };
 
-static enum verdict discovery_compare(struct link *link, const struct watch_inventory *read) {
+static enum comparison discovery_compare(struct link *link, const struct watch_inventory *read) {
     _cleanup_done_(watch_inventory_done) struct watch_inventory known = {.count = 0};
-    enum verdict verdict = NOT_WATCHED;
+    enum comparison comparison = NOT_WATCHED;
     if (!watch_get_inventory(link_watch(link), &known, NULL))
-        verdict = watch_inventory_same(read, &known) ? SAME : DIFFERENT;
-    return verdict;
+        comparison = watch_inventory_same(read, &known) ? SAME : DIFFERENT;
+    return comparison;
 }
 
 /* Reads until both agree, a few times: what changes just now is seen by one before the other. */
-static int discovery_read_and_compare(struct link *link, struct watch_inventory *out, enum verdict *verdict, struct err *err) {
+static int discovery_read_and_compare(struct link *link, struct watch_inventory *out, enum comparison *comparison, struct err *err) {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
     for (int tries = 1;; tries++) {
         int rc = read_inventory(link, out, err);
         if (rc)
             return rc;
-        *verdict = discovery_compare(link, out);
-        if (*verdict != DIFFERENT || tries == TRIES_COUNT)
+        *comparison = discovery_compare(link, out);
+        if (*comparison != DIFFERENT || tries == TRIES_COUNT)
             return 0;
         (void)nanosleep(&pause, NULL);
     }
 }
 
 /* What the watch knows is never older than what it has saved; what was read here may be. */
-static int save_newest(struct link *link, struct watch_inventory *read, enum verdict verdict, struct discovery_result *out,
+static int save_newest(struct link *link, struct watch_inventory *read, enum comparison comparison, struct discovery_result *out,
                        struct err *err) {
     _cleanup_done_(watch_inventory_done) struct watch_inventory known = {.count = 0};
     const struct watch_inventory *newest = read;
     int rc;
     watch_lock_saving(link_watch(link));
-    if (verdict == SAME && !watch_get_inventory(link_watch(link), &known, NULL))
+    if (comparison == SAME && !watch_get_inventory(link_watch(link), &known, NULL))
         newest = &known;
     rc = discovery_save(link, newest, out, err);
     watch_unlock_saving(link_watch(link));
@@ -309,12 +309,12 @@ static int save_newest(struct link *link, struct watch_inventory *read, enum ver
 
 int discovery_run(struct link *link, struct discovery_result *out, struct err *err) {
     struct watch_inventory read = {.count = 0};
-    enum verdict verdict = NOT_WATCHED;
-    int rc = discovery_read_and_compare(link, &read, &verdict, err);
+    enum comparison comparison = NOT_WATCHED;
+    int rc = discovery_read_and_compare(link, &read, &comparison, err);
     if (!rc)
-        rc = save_newest(link, &read, verdict, out, err);
+        rc = save_newest(link, &read, comparison, out, err);
     watch_inventory_done(&read);
-    if (!rc && verdict == DIFFERENT) {
+    if (!rc && comparison == DIFFERENT) {
         if (out)
             out->differs_from_watch = true;
         watch_note_difference(link_watch(link));
