@@ -68,6 +68,14 @@ int err_detail(struct err *err, const char *fmt, ...) {
     return rc;
 }
 
+int err_because(struct err *err, enum err_cause cause) {
+    if (!err)
+        return unrecorded_code;
+    if (err->code && !err->cause)
+        err->cause = cause;
+    return err->code;
+}
+
 int err_move(struct err *err, int code, const struct err *from) {
     if (code && !err)
         unrecorded_code = code;

@@ -18,6 +18,27 @@ enum err_code {
 #undef ERR
 };
 
+/* What an error comes from, where one code stands for several that ask for different remedies. */
+enum err_cause {
+    ERR_CAUSE_NONE = 0,
+    ERR_CAUSE_NAME,               /* the name does not resolve */
+    ERR_CAUSE_NETWORK,            /* the address is one that kaasd does not connect to */
+    ERR_CAUSE_PORT,               /* nobody takes connections there */
+    ERR_CAUSE_NO_ANSWER,          /* it has not answered for a while */
+    ERR_CAUSE_STARTING,           /* the service behind it is down or starting: HTTP 503 */
+    ERR_CAUSE_PIN,                /* another certificate than the trusted one */
+    ERR_CAUSE_CA,                 /* a certificate that the trusted CA has not signed */
+    ERR_CAUSE_CERTIFICATE_ENDED,  /* its time is over */
+    ERR_CAUSE_CERTIFICATE_EARLY,  /* its time has not come */
+    ERR_CAUSE_CERTIFICATE_NAME,   /* it is for another name */
+    ERR_CAUSE_OTHER_PEER,         /* who answers is not who is meant */
+    ERR_CAUSE_LOGIN,              /* the credentials of a login were refused */
+    ERR_CAUSE_PASSWORD_ENDED,     /* the password is right, but its time is over */
+    ERR_CAUSE_LOCKED,             /* the account is locked */
+    ERR_CAUSE_CLIENT_CERTIFICATE, /* our certificate did not arrive */
+    ERR_CAUSE_PRIVILEGE,          /* a privilege is missing */
+};
+
 /* Sizes in bytes, terminating NUL included; longer texts are cut. */
 #define ERR_TEXT_BYTES 512
 #define ERR_REMEDY_BYTES 256
@@ -30,6 +51,7 @@ struct err {
     char detail[ERR_TEXT_BYTES];   /* for the log only: never sent to clients, never holds a secret */
     const char *file;              /* where it was first set */
     int line;
+    enum err_cause cause;
     unsigned retry_after_s; /* 0: unknown; else sent as Retry-After */
 };
 
@@ -47,6 +69,9 @@ int err_remedy(struct err *err, const char *fmt, ...) __attribute__((format(prin
 
 /* Adds detail for the log (no secrets) to an error that has none yet. Returns as err_remedy. */
 int err_detail(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Notes the cause of an error that has none yet. Returns as err_remedy. */
+int err_because(struct err *err, enum err_cause cause);
 
 /* Hands an error on: unless `code` is 0, `err` (NULL is allowed) becomes a copy of `from`, if it holds no error yet. Returns `code`, so that a caller
  * can write `return err_move(err, rc, &why)`. */

@@ -129,6 +129,8 @@ static int make_platform(struct wire *w, struct err *err) {
         .admin_email = *email ? email : "noreply@localhost.invalid",
         .networks = &w->vcenter_networks,
         .view_privilege = w->config.auth_vcenter_view_privilege,
+        .inventory = w->parts.inventory,
+        .has_events = w->config.vcenter_events,
         .manifest_log = w->parts.manifest_log,
         .connect_timeout_ms = (long)w->config.vcenter_connect_timeout_ms,
         .call_timeout_ms = (long)w->config.vcenter_call_timeout_ms,

@@ -18,6 +18,7 @@
 #include "rotation.h"
 #include "store.h"
 #include "store_schema.h"
+#include "verdict_ask.h"
 #include "watch_run.h"
 #include "wire_private.h"
 
@@ -311,6 +312,7 @@ void wire_plug_in_work(struct wire *wire) {
          .period_ms = 6LL * HOUR,
          .is_for_health = true},
         {.bit = LINK_WORK_SWEEP, .name = "sweep", .run = session_sweep_work},
+        {.bit = LINK_WORK_VERDICTS, .name = "verdicts", .run = verdict_work, .at_connect = true, .period_ms = 10LL * MINUTE},
         {.bit = LINK_WORK_EVENTS,
          .name = "events",
          .run = wire->config.vcenter_events ? event_post_work : NULL,

@@ -753,16 +753,28 @@ int inventory_show_cluster(const struct inventory_snapshot *snapshot, const stru
     return rc;
 }
 
-int inventory_objects_of_interest(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
-                                  struct err *err) {
+/* With those that are gone, where Kubernetes clusters are said to be there. */
+static int add_objects(const struct inventory_snapshot *snapshot, const char *vcenter_id, bool with_gone, struct object_set *out,
+                       struct err *err) {
     const struct inventory_platform *p = snapshot->platform;
     for (size_t i = 0; i < p->vsphere_count; i++) {
-        bool matters = snapshot->by_vsphere[i].count || p->hx_of_vsphere[i] != SIZE_MAX;
+        const bool carries = snapshot->by_vsphere[i].count, is_gone = p->vsphere[i].is_gone;
+        const bool matters = is_gone ? with_gone && carries : carries || p->hx_of_vsphere[i] != SIZE_MAX;
         int rc = 0;
-        if (matters && !p->vsphere[i].is_gone && str_eq(p->vsphere[i].ref.vcenter_id, vcenter_id))
+        if (matters && str_eq(p->vsphere[i].ref.vcenter_id, vcenter_id))
             rc = object_set_add(out, &p->vsphere[i].ref, err);
         if (rc)
             return rc;
     }
     return 0;
+}
+
+int inventory_objects_of_interest(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
+                                  struct err *err) {
+    return add_objects(snapshot, vcenter_id, false, out, err);
+}
+
+int inventory_objects_in_use(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
+                             struct err *err) {
+    return add_objects(snapshot, vcenter_id, true, out, err);
 }

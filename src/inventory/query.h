@@ -135,3 +135,6 @@ int inventory_resolve_visible_vsphere(const struct inventory_platform *platform,
 /* All vSphere clusters of a vCenter that carry Kubernetes or HX clusters: the objects rights are asked about. Fills `out`. */
 int inventory_objects_of_interest(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
                                   struct err *err);
+/* The same, and those that are gone, or not shown to us any more, while Kubernetes clusters are still said to be there. */
+int inventory_objects_in_use(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
+                             struct err *err);

@@ -229,6 +229,16 @@ static const char *http_client_remedy_for(int verify_error) {
     }
 }
 
+static enum err_cause http_client_cause_of(int verify_error) {
+    switch (verify_error) {
+    case X509_V_ERR_CERT_HAS_EXPIRED: return ERR_CAUSE_CERTIFICATE_ENDED;
+    case X509_V_ERR_CERT_NOT_YET_VALID: return ERR_CAUSE_CERTIFICATE_EARLY;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return ERR_CAUSE_CERTIFICATE_NAME;
+    default: return ERR_CAUSE_CA;
+    }
+}
+
 /* Describes the refusal that the last handshake ended with. Returns ERR_TLS. */
 static int http_tls_error(const struct http_tls *tls, struct err *err) {
     char seen[X509_THUMBPRINT_TEXT_BYTES] = "none", expected[X509_THUMBPRINT_TEXT_BYTES];
@@ -241,11 +251,13 @@ static int http_tls_error(const struct http_tls *tls, struct err *err) {
                      expected, seen);
         (void)err_remedy(err,
                          "compare with the SHA-256 shown at the server itself; if it was renewed there, confirm the new one");
+        (void)err_because(err, ERR_CAUSE_PIN);
         return rc;
     }
     rc = err_set(err, ERR_TLS, "the certificate of %s is not trusted: %s (SHA-256 %s)", tls->host,
                  X509_verify_cert_error_string(tls->verify_error), seen);
     (void)err_remedy(err, "%s", http_client_remedy_for(tls->verify_error));
+    (void)err_because(err, http_client_cause_of(tls->verify_error));
     return rc;
 }
 
@@ -360,11 +372,14 @@ static int http_client_describe(const struct http_outcome *o, struct err *err) {
     switch ((int)o->code) {
     case CURLE_OPERATION_TIMEDOUT: return err_set(err, ERR_TIMEOUT, "%s did not answer in time", o->peer);
     case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY: return err_set(err, ERR_UNREACHABLE, "the name of %s cannot be resolved", o->peer);
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        (void)err_set(err, ERR_UNREACHABLE, "the name of %s cannot be resolved", o->peer);
+        return err_because(err, ERR_CAUSE_NAME);
     case CURLE_COULDNT_CONNECT:
         if (!o->reach->was_opened && o->reach->refused[0])
             return net_policy_check(o->reach->policy, o->peer, o->reach->refused, err);
-        return err_set(err, ERR_UNREACHABLE, "%s does not accept connections", o->peer);
+        (void)err_set(err, ERR_UNREACHABLE, "%s does not accept connections", o->peer);
+        return err_because(err, ERR_CAUSE_PORT);
     case CURLE_PROXY:
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:

@@ -222,11 +222,15 @@ int net_lookup_name(const char *host, long timeout_ms, struct net_addresses *out
         net_addr_look_free(look);
         return err_set(err, ERR_NOMEM, "no thread for a name look-up");
     }
-    if (!net_addr_wait_for(look, timeout_ms))
-        return err_set(err, ERR_TIMEOUT, "no name server answered the question for %s within %ld ms", host, timeout_ms);
+    if (!net_addr_wait_for(look, timeout_ms)) {
+        (void)err_set(err, ERR_TIMEOUT, "no name server answered the question for %s within %ld ms", host, timeout_ms);
+        return err_because(err, ERR_CAUSE_NAME);
+    }
     rc = net_addr_describe(look->result, host, err);
     if (!rc && !look->found.count)
         rc = err_set(err, ERR_NOT_FOUND, "the name %s has no address", host);
+    if (rc)
+        (void)err_because(err, ERR_CAUSE_NAME);
     if (!rc)
         *out = look->found;
     net_addr_look_free(look);
@@ -276,7 +280,9 @@ int net_probe_port(const char *address, unsigned port, long timeout_ms, struct e
     case 0: (void)close(fd); return 0;
     case EINVAL: return err_set(err, ERR_INVALID, "%s is not a numeric address", address);
     case ETIMEDOUT: return err_set(err, ERR_TIMEOUT, "no answer from %s port %u", address, port);
-    case ECONNREFUSED: return err_set(err, ERR_UNREACHABLE, "%s refuses connections on port %u", address, port);
+    case ECONNREFUSED:
+        (void)err_set(err, ERR_UNREACHABLE, "%s refuses connections on port %u", address, port);
+        return err_because(err, ERR_CAUSE_PORT);
     default: return err_set(err, ERR_UNREACHABLE, "%s port %u cannot be reached: %s", address, port, strerrordesc_np(why));
     }
 }

@@ -53,6 +53,7 @@ int net_policy_check(const struct net_policy *policy, const char *host, const ch
     if (!net_addr_parse(address, addr) || net_policy_allows(policy, addr))
         return 0;
     (void)err_set(err, ERR_UNREACHABLE, "%s is at %s, where kaasd does not connect to", host, address);
-    return err_remedy(err, "if it belongs there, add its network to %s in kaasd's configuration and restart kaasd",
-                      policy->option);
+    (void)err_remedy(err, "if it belongs there, add its network to %s in kaasd's configuration and restart kaasd",
+                     policy->option);
+    return err_because(err, ERR_CAUSE_NETWORK);
 }

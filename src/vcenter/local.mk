@@ -54,10 +54,17 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/link/platform_health.h \
     src/vcenter/link/platform_links.c \
     src/vcenter/link/platform_links.h \
+    src/vcenter/link/vc_fault.c \
+    src/vcenter/link/vc_fault.h \
+    src/vcenter/link/vc_faults.def \
     src/vcenter/link/vc_people.c \
     src/vcenter/link/vc_people.h \
     src/vcenter/link/vc_status.c \
     src/vcenter/link/vc_status.h \
+    src/vcenter/link/verdict.c \
+    src/vcenter/link/verdict.h \
+    src/vcenter/link/verdict_ask.c \
+    src/vcenter/link/verdict_ask.h \
     src/vcenter/watch/watch_mirror.c \
     src/vcenter/watch/watch_mirror.h \
     src/vcenter/watch/watch_run_private.h \

@@ -23,17 +23,18 @@ struct question {
     size_t privilege_count;
     const char *const *ids;
     size_t count;
-    bool *is_dropped; /* per entity; NULL: none may be dropped */
-    bool *granted;    /* count x privilege_count */
+    const char *root;              /* the id that is a Folder's, whatever `type`; NULL: none */
+    enum vim_entity_state *states; /* per entity; what is not VIM_ENTITY_JUDGED is dropped; NULL: none may be dropped */
+    bool *granted;                 /* count x privilege_count */
 };
 
 static struct vim25__ManagedObjectReference *put_entities(struct vim_context *ctx, const struct question *q, int *n) {
     struct vim25__ManagedObjectReference *list = vim_in_alloc(ctx, q->count, sizeof(*list));
     *n = 0;
     for (size_t i = 0; list && i < q->count; i++) {
-        if (q->is_dropped && q->is_dropped[i])
+        if (q->states && q->states[i])
             continue;
-        list[*n].type = vim_in_text(ctx, q->type, "type of an object");
+        list[*n].type = vim_in_text(ctx, q->root && str_eq(q->ids[i], q->root) ? "Folder" : q->type, "type of an object");
         list[(*n)++].__item = vim_in_text(ctx, q->ids[i], "id of an object");
     }
     return list;
@@ -88,7 +89,7 @@ static int vim_authorization_ask(struct vim_context *ctx, const struct question 
 static size_t vim_authorization_count_left(const struct question *q) {
     size_t left = 0;
     for (size_t i = 0; i < q->count; i++)
-        left += !q->is_dropped[i];
+        left += q->states[i] == VIM_ENTITY_JUDGED;
     return left;
 }
 
@@ -97,9 +98,12 @@ static bool vim_authorization_drop_named(const struct question *q, const struct 
     bool has_dropped = false;
     if (fault->kind != VIM_FAULT_OBJECT_GONE && fault->kind != VIM_FAULT_NO_PERMISSION)
         return false;
-    for (size_t i = 0; i < q->count; i++)
-        if (!q->is_dropped[i] && str_eq(q->ids[i], fault->object))
-            q->is_dropped[i] = has_dropped = true;
+    for (size_t i = 0; i < q->count; i++) {
+        if (q->states[i] || !str_eq(q->ids[i], fault->object))
+            continue;
+        q->states[i] = fault->kind == VIM_FAULT_OBJECT_GONE ? VIM_ENTITY_GONE : VIM_ENTITY_DENIED;
+        has_dropped = true;
+    }
     return has_dropped;
 }
 
@@ -111,7 +115,7 @@ static int ask_halves(struct vim_context *ctx, const struct question *q, struct 
     int ret;
     first.count = half;
     second.ids += half;
-    second.is_dropped += half;
+    second.states += half;
     second.granted += half * q->privilege_count;
     second.count -= half;
     ret = ask_dropping(ctx, &first, err);
@@ -138,25 +142,32 @@ static int check_subject(const struct vim_subject *subject, struct err *err) {
 
 /* All batches of one query. */
 struct batches {
-    const struct vim_privilege_query *query;
-    bool *granted, *is_dropped;
+    const struct vim_objects_query *query;
+    const char **ids; /* with room for the root folder before the clusters */
+    bool has_root;
+    size_t count;
+    bool *granted;
+    enum vim_entity_state *states;
 };
 
 static int op_batches(struct vim_context *ctx, void *arg, struct err *err) {
     struct batches *b = arg;
-    const struct vim_privilege_query *query = b->query;
+    const struct vim_objects_query *query = b->query;
     int ret = 0;
-    memset(b->granted, 0, query->count * sizeof(*b->granted));
-    memset(b->is_dropped, 0, query->count * sizeof(*b->is_dropped));
-    for (size_t at = 0; !ret && at < query->count; at += KAAS_VIM_PRIVILEGE_BATCH_COUNT) {
+    memset(b->granted, 0, b->count * query->privilege_count * sizeof(*b->granted));
+    memset(b->states, 0, b->count * sizeof(*b->states));
+    if (b->has_root)
+        b->ids[0] = ctx->content.root_folder;
+    for (size_t at = 0; !ret && at < b->count; at += KAAS_VIM_PRIVILEGE_BATCH_COUNT) {
         struct question q = {.subject = &query->subject,
                              .type = "ClusterComputeResource",
-                             .privileges = &query->privilege,
-                             .privilege_count = 1,
-                             .ids = query->clusters + at,
-                             .count = query->count - at,
-                             .is_dropped = b->is_dropped + at,
-                             .granted = b->granted + at};
+                             .root = b->has_root ? b->ids[0] : NULL,
+                             .privileges = query->privileges,
+                             .privilege_count = query->privilege_count,
+                             .ids = b->ids + at,
+                             .count = b->count - at,
+                             .states = b->states + at,
+                             .granted = b->granted + at * query->privilege_count};
         if (q.count > KAAS_VIM_PRIVILEGE_BATCH_COUNT)
             q.count = KAAS_VIM_PRIVILEGE_BATCH_COUNT;
         ret = ask_dropping(ctx, &q, err);
@@ -164,20 +175,44 @@ static int op_batches(struct vim_context *ctx, void *arg, struct err *err) {
     return ret;
 }
 
-int vim_check_privileges(struct vim_client *client, const struct vim_privilege_query *query, bool *granted, struct err *err) {
-    struct batches b = {.query = query};
+static int vim_authorization_run(struct vim_client *client, struct batches *b, bool *granted, enum vim_entity_state *states,
+                                 struct err *err) {
+    const struct vim_objects_query *query = b->query;
     int ret = check_subject(&query->subject, err);
-    if (ret || !query->count)
+    b->count = query->count + b->has_root;
+    if (ret || !b->count)
         return ret;
-    b.granted = calloc(query->count, sizeof(*b.granted));
-    b.is_dropped = calloc(query->count, sizeof(*b.is_dropped));
-    ret =
-        b.granted && b.is_dropped ? vim_client_run_as_us(client, op_batches, &b, err) : err_set(err, ERR_NOMEM, "out of memory");
+    b->ids = calloc(b->count, sizeof(*b->ids));
+    b->granted = calloc(b->count * query->privilege_count + 1, sizeof(*b->granted));
+    b->states = calloc(b->count, sizeof(*b->states));
+    if (!b->ids || !b->granted || !b->states)
+        ret = err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; !ret && i < query->count; i++)
+        b->ids[i + b->has_root] = query->clusters[i];
     if (!ret)
-        memcpy(granted, b.granted, query->count * sizeof(*granted));
-    free(b.granted);
-    free(b.is_dropped);
+        ret = vim_client_run_as_us(client, op_batches, b, err);
+    if (!ret)
+        memcpy(granted, b->granted, b->count * query->privilege_count * sizeof(*granted));
+    if (!ret && states)
+        memcpy(states, b->states, b->count * sizeof(*states));
+    free(b->ids);
+    free(b->granted);
+    free(b->states);
     return ret;
+}
+
+int vim_check_privileges(struct vim_client *client, const struct vim_privilege_query *query, bool *granted, struct err *err) {
+    const struct vim_objects_query objects = {.subject = query->subject,
+                                              .privileges = &query->privilege,
+                                              .privilege_count = 1,
+                                              .clusters = query->clusters,
+                                              .count = query->count};
+    return vim_authorization_run(client, &(struct batches){.query = &objects}, granted, NULL, err);
+}
+
+int vim_check_objects(struct vim_client *client, const struct vim_objects_query *query, bool *granted,
+                      enum vim_entity_state *states, struct err *err) {
+    return vim_authorization_run(client, &(struct batches){.query = query, .has_root = true}, granted, states, err);
 }
 
 struct root_arg {

@@ -28,6 +28,26 @@ struct vim_privilege_query {
  * ERR_NOT_FOUND: vCenter does not know the user name. */
 int vim_check_privileges(struct vim_client *client, const struct vim_privilege_query *query, bool *granted, struct err *err);
 
+/* What came of an object in a question about several. */
+enum vim_entity_state {
+    VIM_ENTITY_JUDGED = 0,
+    VIM_ENTITY_DENIED, /* there is such an object, but we may not ask about it: System.Read is missing there */
+    VIM_ENTITY_GONE,   /* there is no such object */
+};
+
+struct vim_objects_query {
+    struct vim_subject subject;
+    const char *const *privileges;
+    size_t privilege_count;
+    const char *const *clusters; /* managed object ids of ClusterComputeResources */
+    size_t count;
+};
+
+/* Which of the privileges does the subject hold on the root folder and on each cluster? Asked together, in batches as above. granted[p] and
+ * states[0] belong to the root folder, granted[(1 + i) * privilege_count + p] and states[1 + i] to clusters[i]. Nothing is granted where an object was not judged. */
+int vim_check_objects(struct vim_client *client, const struct vim_objects_query *query, bool *granted,
+                      enum vim_entity_state *states, struct err *err);
+
 /* The root folder, for people: they know it by its name, too. */
 struct vim_root {
     char moref[128], name[256];

@@ -324,7 +324,8 @@ static int vim_client_negotiate(struct vim_context *ctx, struct hello *hello, st
         return ret;
     if (status == 503) {
         err_set(err, ERR_UNREACHABLE, "%s answers HTTP 503: vCenter's API service is down or still starting", ctx->route->peer);
-        return err_remedy(err, "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
+        (void)err_remedy(err, "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
+        return err_because(err, ERR_CAUSE_STARTING);
     }
     if (!ret && status == 200)
         ret = choose_version(ctx, hello, err);
@@ -403,7 +404,8 @@ static int vim_client_check_identity(const struct vim_client *client, const stru
         return 0;
     (void)err_set(err, ERR_CONFLICT, "another vCenter (%s) answers at the address of vCenter %s", about->instance_uuid,
                   client->instance_uuid);
-    return err_remedy(err, "if the vCenter was replaced, remove it and add it again; if it moved, correct the address");
+    (void)err_remedy(err, "if the vCenter was replaced, remove it and add it again; if it moved, correct the address");
+    return err_because(err, ERR_CAUSE_OTHER_PEER);
 }
 
 /* connect_lock is held */
@@ -466,6 +468,7 @@ int vim_breaker_enter(struct vim_breaker *breaker, int64_t now_ms, struct err *e
                 breaker->timeouts) &&
         err)
         err->retry_after_s = wait_ms > 1000 ? (unsigned)((wait_ms + 999) / 1000) : 1;
+    (void)err_because(err, ERR_CAUSE_NO_ANSWER);
     err_remedy(err, "check the vCenter and the network between; kaasd tries again by itself");
     return ERR_UNREACHABLE;
 }

@@ -106,8 +106,9 @@ static int check_reply(struct vim_context *ctx, long status) {
     const char *peer = ctx->route->peer, *body = ctx->reply.data;
     if (status == 503) {
         err_set(&ctx->err, ERR_UNREACHABLE, "%s answers HTTP 503: vCenter's API service is down or still starting", peer);
-        return err_remedy(&ctx->err,
-                          "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
+        (void)err_remedy(&ctx->err,
+                         "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
+        return err_because(&ctx->err, ERR_CAUSE_STARTING);
     }
     if (status != 200 && status != 500) {
         err_set(&ctx->err, ERR_PROTOCOL, "%s answers HTTP %ld instead of SOAP", peer, status);

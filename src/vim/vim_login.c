@@ -211,6 +211,7 @@ static int login_again(struct vim_client *client, struct err *err) {
         ret = err_set(refusal, ERR_UPSTREAM_DENIED, "vCenter %s does not accept kaasd's own login any more: %.300s", client->peer,
                       reason.text);
         err_remedy(refusal, "%s", reason.remedy[0] ? reason.remedy : "register this vCenter again");
+        (void)err_because(refusal, reason.cause);
         set_refused_until(client, clock_mono_ms() + REFUSED_PAUSE_MS);
         reason = *refusal;
     }

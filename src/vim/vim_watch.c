@@ -515,14 +515,13 @@ static int create_filter(struct vim_context *ctx, const char *collector, struct 
 /* The compute resources of a view, and by a traversal that goes up through `parent` again and again just those folders and datacenters
  * that lie above them. A property spec for "ComputeResource" is one for clusters, too, which are derived from it. */
 static struct vim25__PropertyFilterSpec *cluster_spec(struct vim_context *ctx, const char *view) {
-    static const char *const both[] = {"name", "parent", NULL}, *const name[] = {"name", NULL},
-                             *const parent[] = {"parent", NULL};
+    static const char *const both[] = {"name", "parent", NULL};
     struct vim25__PropertyFilterSpec *spec = vim_in_filter(ctx, "ContainerView", view, 3);
     if (!spec)
         return NULL;
     vim_in_paths(ctx, &spec->propSet[0], "ComputeResource", both);
-    vim_in_paths(ctx, &spec->propSet[1], "Folder", parent);
-    vim_in_paths(ctx, &spec->propSet[2], "Datacenter", name);
+    vim_in_paths(ctx, &spec->propSet[1], "Folder", both);
+    vim_in_paths(ctx, &spec->propSet[2], "Datacenter", both);
     vim_in_view(ctx, &spec->objectSet[0], vim_in_way_up(ctx));
     return spec;
 }

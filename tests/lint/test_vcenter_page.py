@@ -18,6 +18,16 @@ def test_the_privileges_are_those_of_the_role() -> None:
     assert re.findall(r"^\| `([A-Z][\w.]+)` \| (.+) \|$", section("Privileges"), re.M) == ROLE
 
 
+def test_the_faults_are_those_of_the_code_and_of_the_contract() -> None:
+    table = (TOP / "src/vcenter/link/vc_faults.def").read_text()
+    rows = re.findall(r'^VC_FAULT\(\w+, "(\w+)", (\w+), "([^"]+)",\s+"([^"]+)"\)$', table, re.M)
+    told = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+) \| (.+) \|$", section("Verdicts"), re.M)
+    assert told == [(word, kind.lower(), text, remedy.replace("%s", "VCENTER")) for word, kind, text, remedy in rows]
+    enum = re.search(r"enum: \[(name_unresolved[^\]]*), null\]", (TOP / "docs/openapi.yaml").read_text())
+    assert enum
+    assert enum[1].split(", ") == [word for word, *_ in rows]
+
+
 def test_every_login_way_is_told() -> None:
     names = re.findall(r'\[VIM_STRATEGY_\w+\] = "(\w+)"', "".join(path.read_text() for path in (TOP / "src/vim").glob("*.c")))
     assert names

@@ -74,6 +74,7 @@ UNIT_TESTS = \
     tests/unit/store/test_store_errno \
     tests/unit/updates/test_release_file \
     tests/unit/vcenter/test_event_plan \
+    tests/unit/vcenter/test_verdict \
     tests/unit/vcenter/test_watch \
     tests/unit/vim/test_vim_alarm \
     tests/unit/vim/test_vim_clusters \

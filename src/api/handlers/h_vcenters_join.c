@@ -113,6 +113,43 @@ static json_t *view_watch(const struct watch_report *w) {
     return object;
 }
 
+static json_t *view_verdict(const struct verdict *v) {
+    json_t *object = json_object();
+    json_put_string(object, "verdict", verdict_value_name(v->value));
+    json_put_time(object, "since", v->since_ms);
+    view_put_text(object, "fault", vc_fault_name(v->fault));
+    view_put_text(object, "reason", v->text[0] ? v->text : NULL);
+    view_put_text(object, "remedy", v->remedy[0] ? v->remedy : NULL);
+    return object;
+}
+
+static void put_verdicts(json_t *object, const struct verdicts *v, const struct verdict *authorised) {
+    json_put(object, verdict_kind_name(VERDICT_REACHABLE), view_verdict(&v->of[VERDICT_REACHABLE]));
+    json_put(object, verdict_kind_name(VERDICT_VALID), view_verdict(&v->of[VERDICT_VALID]));
+    json_put(object, verdict_kind_name(VERDICT_AUTHORISED), view_verdict(authorised));
+}
+
+/* An object is as reachable, and our login as valid for it, as the vCenter. */
+static json_t *view_verdict_object(const struct verdicts *v, const struct verdict_object *o) {
+    json_t *object = json_object();
+    json_put_string(object, "kind", o->moref[0] ? "vsphere_cluster" : "root_folder");
+    json_put_string(object, "path", o->path);
+    view_put_text(object, "moref", o->moref[0] ? o->moref : NULL);
+    json_put(object, "missing_privileges", view_texts(o->missing, o->missing_count));
+    put_verdicts(object, v, &o->authorised);
+    return object;
+}
+
+static json_t *view_verdicts(const struct verdicts *v) {
+    json_t *object = json_object(), *list = json_array();
+    for (size_t i = 0; i < v->count; i++)
+        json_add(list, view_verdict_object(v, &v->objects[i]));
+    put_verdicts(object, v, &v->of[VERDICT_AUTHORISED]);
+    json_put(object, "objects", list);
+    view_put_time(object, "privileges_asked_at", v->asked_at_ms);
+    return object;
+}
+
 static json_t *view_status(const struct vc_status *s, const struct inventory_platform *platform) {
     json_t *object = json_object(), *hx = json_array();
     for (size_t i = 0; platform && i < platform->hx_count; i++)
@@ -128,6 +165,7 @@ static json_t *view_status(const struct vc_status *s, const struct inventory_pla
     json_put(object, "vcenter_certificate", shown_certificate(s));
     json_put(object, "missing_privileges", view_texts(s->missing, s->missing_count));
     json_put(object, "hx_clusters", hx);
+    json_put(object, "verdicts", view_verdicts(&s->verdicts));
     json_put(object, "watch", view_watch(&s->watch));
     json_put_time(object, "checked_at", s->checked_at_ms);
     return object;

@@ -24,6 +24,65 @@ static void cmd_status_add_time(struct table *t, const char *title, const json_t
     show_time(t, json_object_get(object, member));
 }
 
+static void cmd_status_add_verdict(struct table *t, const char *title, const json_t *verdict) {
+    table_add(t, title);
+    table_add(t, cmd_status_text(verdict, "verdict"));
+    show_time(t, json_object_get(verdict, "since"));
+}
+
+static void cmd_status_add_objects(struct table *t, const json_t *objects) {
+    const json_t *object;
+    size_t i;
+    json_array_foreach ((json_t *)(uintptr_t)objects, i, object) {
+        const json_t *authorised = json_object_get(object, "authorised"),
+                     *missing = json_object_get(object, "missing_privileges");
+        const char *path = cmd_status_text(object, "path");
+        table_addf(t, "  %s", str_eq(path, "/") ? "/ (root folder)" : path);
+        table_add(t, cmd_status_text(authorised, "verdict"));
+        show_time(t, json_object_get(authorised, "since"));
+        if (json_array_size(missing))
+            show_words(t, missing);
+        else
+            table_add(t, json_get_string(authorised, "fault"));
+    }
+}
+
+/* What is judged, what of it is bad, and below authorised each object. */
+static int cmd_status_write_verdicts(struct cli *cli, const json_t *verdicts, struct err *err) {
+    static const char *const kinds[] = {"reachable", "valid", "authorised"};
+    _cleanup_table_ struct table t;
+    table_init(&t, 4, 2);
+    table_add(&t, "VERDICT");
+    table_add(&t, "");
+    table_add(&t, "SINCE");
+    table_add(&t, "FAULT");
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        const json_t *verdict = json_object_get(verdicts, kinds[i]);
+        cmd_status_add_verdict(&t, kinds[i], verdict);
+        table_add(&t, json_get_string(verdict, "fault"));
+    }
+    cmd_status_add_objects(&t, json_object_get(verdicts, "objects"));
+    return table_write(&t, &cli->out, err);
+}
+
+/* Those that are bad, in words. False if none is. */
+static bool cmd_status_add_bad(struct table *t, const json_t *verdicts) {
+    static const char *const kinds[] = {"reachable", "valid", "authorised"};
+    bool is_bad = false;
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        const json_t *verdict = json_object_get(verdicts, kinds[i]);
+        const char *remedy = json_get_string(verdict, "remedy");
+        if (!json_get_string(verdict, "fault"))
+            continue;
+        table_addf(t, "Not %s", kinds[i]);
+        table_add(t, cmd_status_text(verdict, "reason"));
+        if (remedy)
+            table_pair(t, "  remedy", remedy);
+        is_bad = true;
+    }
+    return is_bad;
+}
+
 static void cmd_status_add_product(struct table *t, const json_t *product) {
     const char *name = json_get_string(product, "full_name");
     table_add(t, "Product");
@@ -172,7 +231,8 @@ static void cmd_status_problems(const json_t *status, struct strbuf *out) {
     const char *record = json_get_string(extension, "record"), *problem = json_get_string(extension, "problem");
     const char *state = json_get_string(status, "state"), *reason = json_get_string(status, "state_reason");
     const char *unwatched = json_get_string(json_object_get(status, "watch"), "reason");
-    const json_t *missing = json_object_get(status, "missing_privileges"), *item;
+    const json_t *verdicts = json_object_get(status, "verdicts"), *verdict;
+    const char *kind;
     size_t i;
     if (!str_eq(state, "connected")) {
         cmd_status_add_problem(out, reason ? reason : cmd_status_text(status, "state"));
@@ -185,12 +245,9 @@ static void cmd_status_problems(const json_t *status, struct strbuf *out) {
         cmd_status_add_problem(out, problem);
     if (!json_get_bool(json_object_get(status, "vcenter_certificate"), "trusted", true))
         cmd_status_add_problem(out, "the certificate that it shows is not trusted");
-    json_array_foreach ((json_t *)(uintptr_t)missing, i, item)
-        strbuf_addf(out, "%s%s",
-                    i          ? ", "
-                    : out->len ? "; privileges missing: "
-                               : "privileges missing: ",
-                    json_string_value(item));
+    json_object_foreach ((json_t *)(uintptr_t)verdicts, kind, verdict)
+        if (json_get_string(verdict, "fault"))
+            cmd_status_add_problem(out, cmd_status_text(verdict, "reason"));
     if (unwatched)
         cmd_status_add_problem(out, unwatched);
 }
@@ -198,10 +255,15 @@ static void cmd_status_problems(const json_t *status, struct strbuf *out) {
 int cmd_vcenter_show_status(struct cli *cli, const json_t *status, struct err *err) {
     const char *reason = json_get_string(status, "state_reason");
     _cleanup_table_ struct table t;
+    int rc;
     table_init(&t, 2, 2);
     show_line(cli, "%s (%s): %s", cmd_status_text(status, "name"), cmd_status_text(status, "address"),
               cmd_status_text(status, "state"));
-    cmd_status_add_if(&t, "Reason", reason);
+    rc = cmd_status_write_verdicts(cli, json_object_get(status, "verdicts"), err);
+    if (rc)
+        return rc;
+    if (!cmd_status_add_bad(&t, json_object_get(status, "verdicts")))
+        cmd_status_add_if(&t, "Reason", reason);
     cmd_status_add_product(&t, json_object_get(status, "product"));
     cmd_status_add_extension(&t, json_object_get(status, "extension"));
     cmd_status_add_login(&t, status);

@@ -234,7 +234,7 @@ static int try_stored(struct link *link, struct login_account_verdict *out, stru
         return str_replace(&out->user, have.active.user, err);
     }
     if (login_account_try(link, &have.active, out, verdict) == ERR_CREDENTIALS)
-        login_note_refused(link_refusals(link), have.active.generation);
+        login_note_refused(link_refusals(link), have.active.generation, verdict->cause);
     return 0;
 }
 

@@ -280,7 +280,8 @@ static enum comparison discovery_compare(struct link *link, const struct watch_i
 }
 
 /* Reads until both agree, a few times: what changes just now is seen by one before the other. */
-static int discovery_read_and_compare(struct link *link, struct watch_inventory *out, enum comparison *comparison, struct err *err) {
+static int discovery_read_and_compare(struct link *link, struct watch_inventory *out, enum comparison *comparison,
+                                      struct err *err) {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
     for (int tries = 1;; tries++) {
         int rc = read_inventory(link, out, err);

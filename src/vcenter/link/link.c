@@ -52,6 +52,7 @@ struct link {
     struct vcenter info;
     struct link_report report;
     char *session_account; /* that its own session was made by; NULL: by a certificate, or there was none yet */
+    struct verdicts verdicts;
     unsigned failures;
     int64_t noted_since_ms; /* monotonic clock: when the newest call that was noted began */
     int64_t next_try_ms;    /* monotonic clock */
@@ -164,9 +165,18 @@ size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COU
     return link_queue_get(&link->queue, out);
 }
 
+/* Needs the lock. Without a registration there is no session to judge by. */
+static void link_judge_answer(struct link *link) {
+    if (link->info.registered_at_ms)
+        verdicts_note_answer(&link->verdicts, link->info.name, clock_wall_ms());
+    else
+        verdicts_note_reached(&link->verdicts, clock_wall_ms());
+}
+
 /* Needs the lock. */
 static void link_note_success(struct link *link) {
     link->failures = 0;
+    link_judge_answer(link);
     if (link->report.state != LINK_CONNECTED)
         link->next_try_ms = clock_mono_ms() + link->env->options.keepalive_ms;
     link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
@@ -175,10 +185,16 @@ static void link_note_success(struct link *link) {
 /* Needs the lock. ERR_CREDENTIALS: one session after the other has ended while somebody made the next, as registering does. That says nothing yet: the next
  * contact logs in, and if that is refused, tells why. */
 static void link_note_failure(struct link *link, int rc, const struct err *err) {
+    enum vc_fault fault;
     if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS || rc == ERR_PROTOCOL)
         link_set_state(link, LINK_UNREACHABLE, err);
     else if (rc == ERR_UPSTREAM_DENIED || (rc == ERR_CREDENTIALS && link->failures) || rc == ERR_CONFLICT || rc == ERR_CONFIG)
         link_set_state(link, LINK_REFUSED, err);
+    else if (rc == ERR_CREDENTIALS || !err || !err->cause)
+        return;
+    fault = err ? vc_fault_of(err, link->report.record.state) : VC_FAULT_NONE;
+    if (fault)
+        verdicts_note_fault(&link->verdicts, fault, err, link->info.name, clock_wall_ms());
 }
 
 /* Needs the lock. False for what comes too late: a call that began after this one has ended before. */
@@ -237,6 +253,7 @@ void link_note_answer(struct link *link, int64_t since_ms) {
     link->report.last_contact_ms = clock_wall_ms();
     if (is_news(link, since_ms) && link->report.state == LINK_UNREACHABLE) {
         link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+        verdicts_note_reached(&link->verdicts, clock_wall_ms());
         link->next_try_ms = 0;
     }
 }
@@ -259,6 +276,35 @@ void link_note_login(struct link *link, enum vim_strategy strategy, const char *
 
 struct login_refusals *link_refusals(struct link *link) {
     return &link->refusals;
+}
+
+/* -- verdicts --------------------------------------------------------------------------------------------------------------- */
+
+int link_get_verdicts(struct link *link, struct verdicts *out, struct err *err) {
+    LOCKED(&link->lock);
+    return verdicts_copy(&link->verdicts, out, err);
+}
+
+void link_note_clock(struct link *link, int64_t off_s) {
+    LOCKED(&link->lock);
+    link->verdicts.clock_off_s = off_s;
+    if (link->report.state == LINK_CONNECTED)
+        link_judge_answer(link);
+}
+
+void link_note_objects(struct link *link, struct verdict_object **objects, size_t count) {
+    LOCKED(&link->lock);
+    if (link->report.state == LINK_CONNECTED)
+        verdicts_take_objects(&link->verdicts, objects, count, link->info.name, clock_wall_ms());
+}
+
+void link_inherit_verdicts(struct link *link, struct link *from) {
+    struct verdicts theirs = {0};
+    if (link_get_verdicts(from, &theirs, NULL))
+        return;
+    LOCKED(&link->lock);
+    verdicts_done(&link->verdicts);
+    link->verdicts = theirs;
 }
 
 /* -- is it the vCenter we mean, with the certificate we trust ---------------------------------------------------------------- */
@@ -299,6 +345,7 @@ static void explain_trust(struct link *link, struct err *err) {
         (void)explain_pin(&vc, seen, err);
     else
         (void)err_set(err, ERR_TLS, "%.190s; %s", why.text, seen);
+    (void)err_because(err, why.cause);
     (void)err_remedy(
         err, "nothing is sent to it; compare the SHA-256 with the one the vCenter shows, then run: kaasctl vcenter trust %s",
         vc.name);
@@ -465,6 +512,7 @@ static void free_link(struct link *link) {
     link_queue_done(&link->queue);
     vim_client_free(link->client);
     login_material_done(&link->material);
+    verdicts_done(&link->verdicts);
     vcenter_done(&link->info);
     free(link->session_account);
     (void)pthread_mutex_destroy(&link->lock);
@@ -484,6 +532,7 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     link->id = str_dup(vc->id);
     link->report.state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
     link->report.state_since_ms = clock_wall_ms();
+    verdicts_forget(&link->verdicts, VERDICT_REACHABLE, clock_wall_ms());
     rc = link->id ? vcenter_copy(vc, &link->info, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
         rc = link_make_client(link, vc, err);
@@ -525,6 +574,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
         link->next_try_ms = 0;
         link->noted_since_ms = clock_mono_ms();
         link_set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+        verdicts_forget(&link->verdicts, VERDICT_VALID, clock_wall_ms());
     }
     (void)pthread_mutex_unlock(&link->lock);
     watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);

@@ -12,6 +12,7 @@
 #include "link_work.h"
 #include "record_note.h"
 #include "vcenter.h"
+#include "verdict.h"
 #include "vim.h"
 
 struct event_budget;
@@ -68,6 +69,15 @@ bool link_set_info(struct link *link, const struct vcenter *vc);
 
 /* Copies how things are now; nothing to free. */
 void link_get_report(struct link *link, struct link_report *out);
+
+/* Verdicts as they are now; verdicts_done gives them back. ERR_NOMEM. */
+int link_get_verdicts(struct link *link, struct verdicts *out, struct err *err);
+/* How far the vCenter's clock is ahead of ours. */
+void link_note_clock(struct link *link, int64_t off_s);
+/* Takes over what was heard about privileges (verdicts_take_objects), unless the link has ceased to be connected meanwhile: then *objects stays the caller's. */
+void link_note_objects(struct link *link, struct verdict_object **objects, size_t count);
+/* Goes on with the verdicts of the link that this one takes the place of. */
+void link_inherit_verdicts(struct link *link, struct link *from);
 
 /* Takes over what a comparison of our record gave. */
 void link_note_record(struct link *link, const struct record_note *note);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "audit_store.h"
@@ -16,6 +17,7 @@
 #define ROTATION_ACTION "vcenter.rotate_certificate"
 #define SET_ACCOUNT_ACTION "vcenter.set_login_account"
 
+struct inventory;
 struct manifest_log;
 struct net_policy;
 struct platform;
@@ -33,7 +35,9 @@ struct platform_options {
     const char *admin_email;
     const char *view_privilege;        /* "System.Read" */
     const struct net_policy *networks; /* where vCenters may be; borrowed; NULL: anywhere */
+    struct inventory *inventory;       /* what runs on which vSphere cluster; borrowed; NULL: nothing is known to run anywhere */
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest; NULL: nobody notes it */
+    bool has_events;                   /* vCenters are told of Kubernetes clusters in their events */
     long connect_timeout_ms, call_timeout_ms;
     int64_t keepalive_ms;
     int login_certificate_days; /* how long a new login certificate is valid; 0: LOGIN_CERTIFICATE_DAYS */

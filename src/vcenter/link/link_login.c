@@ -32,14 +32,24 @@ void login_material_done(struct login_material *m) {
     login_credential_done(&m->pending);
 }
 
+enum err_cause login_refusal_cause(const struct login_refusals *refusals, unsigned generation) {
+    for (size_t i = 0; i < ARRAY_COUNT(refusals->items); i++) {
+        const unsigned long long item = atomic_load(&refusals->items[i]);
+        if (item && item >> 8 == generation)
+            return (enum err_cause)(item & 0xff);
+    }
+    return ERR_CAUSE_NONE;
+}
+
 bool login_is_refused(const struct login_refusals *refusals, unsigned generation) {
-    return atomic_load(&refusals->generations[0]) == generation || atomic_load(&refusals->generations[1]) == generation;
+    return login_refusal_cause(refusals, generation) != ERR_CAUSE_NONE;
 }
 
 /* Two of them at a time may lose one, which is sent once more then. */
-void login_note_refused(struct login_refusals *refusals, unsigned generation) {
+void login_note_refused(struct login_refusals *refusals, unsigned generation, enum err_cause cause) {
+    const unsigned long long item = (unsigned long long)generation << 8 | (cause ? cause : ERR_CAUSE_LOGIN);
     if (!login_is_refused(refusals, generation))
-        atomic_store(&refusals->generations[1], atomic_exchange(&refusals->generations[0], generation));
+        atomic_store(&refusals->items[1], atomic_exchange(&refusals->items[0], item));
 }
 
 /* A sealed secret belongs to one vCenter and one use: it cannot be moved to another row or kind. */
@@ -301,24 +311,44 @@ static int try_certificate(const struct login_target *target, const struct login
     return rc;
 }
 
+/* Says it anew, since what vCenter said is not said again. */
+static int fail_refused(const struct vcenter *vc, const struct login_credential *c, enum err_cause cause, struct err *err) {
+    err_clear(err);
+    if (cause == ERR_CAUSE_LOCKED) {
+        (void)err_set(err, ERR_CREDENTIALS, "the account %s is locked at vCenter %s; its password is not sent again", c->user,
+                      vc->name);
+        (void)err_remedy(err, "unlock it there (Administration, Users and Groups), then: kaasctl vcenter set-password %s",
+                         vc->name);
+    } else if (cause == ERR_CAUSE_PASSWORD_ENDED) {
+        (void)err_set(err, ERR_CREDENTIALS, "the password of %s has expired at vCenter %s; it is not sent again", c->user,
+                      vc->name);
+        (void)err_remedy(err, "give the account a new one there, then: kaasctl vcenter set-password %s", vc->name);
+    } else {
+        (void)err_set(err, ERR_CREDENTIALS,
+                      "vCenter %s refuses the password of %s; it is not sent again, so that the account is not locked", vc->name,
+                      c->user);
+        (void)err_remedy(err, "give the right one: kaasctl vcenter set-password %s", vc->name);
+    }
+    (void)err_because(err, cause);
+    return ERR_CREDENTIALS;
+}
+
 /* A password that was refused is never sent a second time: vCenter locks accounts after a few failures. */
 static int try_account(const struct login_target *target, const struct login_credential *c, struct login_used *used,
                        struct err *err) {
-    bool is_known_bad = target->refusals && login_is_refused(target->refusals, c->generation);
-    int rc = ERR_CREDENTIALS;
+    const enum err_cause known = target->refusals ? login_refusal_cause(target->refusals, c->generation) : ERR_CAUSE_NONE;
+    struct err why = {0};
+    int rc;
     used->strategy = login_way_of_account(c->kind);
     err_clear(err);
-    if (!is_known_bad)
-        rc = login_by(target->client, target->vc, c, used->strategy, err);
+    if (known)
+        return fail_refused(target->vc, c, known, err);
+    rc = login_by(target->client, target->vc, c, used->strategy, &why);
     if (rc != ERR_CREDENTIALS)
-        return rc;
-    if (target->refusals && !is_known_bad)
-        login_note_refused(target->refusals, c->generation);
-    err_clear(err);
-    (void)err_set(err, ERR_CREDENTIALS,
-                  "vCenter %s refuses the password of %s; it is not sent again, so that the account is not locked",
-                  target->vc->name, c->user);
-    return err_remedy(err, "give the right one: kaasctl vcenter set-password %s", target->vc->name);
+        return err_move(err, rc, &why);
+    if (target->refusals)
+        login_note_refused(target->refusals, c->generation, why.cause);
+    return fail_refused(target->vc, c, why.cause, err);
 }
 
 static int link_login_try_one(const struct login_target *target, const struct login_credential *c, struct login_used *used,

@@ -23,10 +23,12 @@ void login_credential_done(struct login_credential *c); /* NULL is allowed */
 
 /* Generations of accounts whose password was refused, the newest first: it is never sent again; accounts get locked by that. */
 struct login_refusals {
-    atomic_uint generations[2];
+    atomic_ullong items[2]; /* generation and, in the last 8 bits, enum err_cause */
 };
 bool login_is_refused(const struct login_refusals *refusals, unsigned generation);
-void login_note_refused(struct login_refusals *refusals, unsigned generation);
+/* Why it was; ERR_CAUSE_NONE if it was not. */
+enum err_cause login_refusal_cause(const struct login_refusals *refusals, unsigned generation);
+void login_note_refused(struct login_refusals *refusals, unsigned generation, enum err_cause cause);
 
 /* What a link can log in with. Guarded by the link. */
 struct login_material {

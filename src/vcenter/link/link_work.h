@@ -23,8 +23,9 @@ enum link_work {
     LINK_WORK_SWEEP = 1U << 4,     /* sessions of ours that nobody holds any more are ended */
     LINK_WORK_EVENTS = 1U << 5,    /* events that wait are posted */
     LINK_WORK_LOGIN = 1U << 6,     /* our session is one of the account that is in force */
+    LINK_WORK_VERDICTS = 1U << 7,  /* privileges and clocks are judged */
 };
-#define LINK_WORK_COUNT 7
+#define LINK_WORK_COUNT 8
 
 /* Runs in the link's worker pool and may block. 0: done. ERR_CANCELED: nothing to do any more (the vCenter was unregistered): not tried again.
  * Other errors: tried again; `err` is shown in the vCenter's status and in health. It must call link_begin_admin itself where it must

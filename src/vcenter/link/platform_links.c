@@ -228,7 +228,10 @@ static int retire_at(struct platform *p, size_t i) {
 /* Puts a link in, in the place of another one of the same vCenter. Needs the lock. */
 static int put_locked(struct platform *p, struct link *link) {
     size_t at = 0;
-    if (find_locked(p, link_id(link), &at) && retire_at(p, at))
+    struct link *before = find_locked(p, link_id(link), &at);
+    if (before)
+        link_inherit_verdicts(link, before);
+    if (before && retire_at(p, at))
         return ERR_NOMEM;
     return links_add(&p->links, link);
 }

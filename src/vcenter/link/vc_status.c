@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "str.h"
+#include "verdict_ask.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
 
@@ -34,6 +35,7 @@ void vc_status_done(struct vc_status *s) {
     x509_info_done(&s->certificate);
     x509_info_done(&s->seen);
     free(s->login_account);
+    verdicts_done(&s->verdicts);
     memset(s, 0, sizeof(*s));
 }
 
@@ -160,11 +162,14 @@ int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err) 
     if (!rc && s.vc.registered_at_ms) {
         ask_record(link, &s);
         ask_privileges(link, &s);
+        (void)verdict_work(link, NULL); /* what it cannot ask stays as it was */
     }
     look_at_certificate(link, &s);
     rc = ask_strategies(link, &s, rc != ERR_CONFLICT, err);
     link_get_report(link, &s.report);
     watch_get_report(link_watch(link), &s.watch);
+    if (!rc)
+        rc = link_get_verdicts(link, &s.verdicts, err);
     if (rc) {
         vc_status_done(&s);
         return rc;

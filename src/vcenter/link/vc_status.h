@@ -37,6 +37,7 @@ struct vc_status {
     const char
         *limits[VC_PRIVILEGES_MAX]; /* static texts: what the registration cannot do by itself, and for want of which privilege */
     size_t limits_count;
+    struct verdicts verdicts;  /* with privileges asked now */
     struct watch_report watch; /* how this replica watches it */
     int64_t checked_at_ms;
 };

@@ -290,6 +290,36 @@ static const struct watch_object *watch_mirror_datacenter_of(const struct watch_
     return NULL;
 }
 
+static const struct watch_object *watch_mirror_container(const struct watch_mirror *m, const char *moref) {
+    const struct watch_object *o = find_object(m, VIM_OBJECT_FOLDER, moref);
+    return o ? o : find_object(m, VIM_OBJECT_DATACENTER, moref);
+}
+
+static void add_step(struct strbuf *out, const char *name) {
+    strbuf_addc(out, '/');
+    for (; *name; name++)
+        if (*name == '/')
+            strbuf_adds(out, "%2f");
+        else
+            strbuf_addc(out, *name);
+}
+
+/* The root folder is above the path: what has no parent is not named. */
+bool watch_mirror_get_path(const struct watch_mirror *m, const char *moref, struct strbuf *out) {
+    const struct watch_object *way[FOLDERS_DEPTH_MAX];
+    const struct watch_object *at = find_object(m, VIM_OBJECT_CLUSTER, moref);
+    size_t n = 0;
+    while (at && at->name && at->parent_moref && n < FOLDERS_DEPTH_MAX) {
+        way[n++] = at;
+        at = watch_mirror_container(m, at->parent_moref);
+    }
+    if (!at || !n || at->parent_moref)
+        return false;
+    while (n--)
+        add_step(out, way[n]->name);
+    return true;
+}
+
 static bool watch_mirror_grow(struct cluster_walk *w) {
     size_t alloc = w->alloc ? w->alloc * 2 : 32;
     struct watch_cluster *clusters;

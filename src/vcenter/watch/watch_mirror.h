@@ -11,6 +11,7 @@
 
 #include "cluster.h"
 #include "err.h"
+#include "strbuf.h"
 #include "vim_extension.h"
 #include "vim_watch.h"
 
@@ -95,6 +96,10 @@ bool watch_inventory_same(const struct watch_inventory *a, const struct watch_in
 
 /* Clusters and extension keys as they are known. *out (uninitialised) is given back by watch_inventory_done. ERR_NOMEM. */
 int watch_mirror_get_inventory(const struct watch_mirror *m, struct watch_inventory *out, struct err *err);
+
+/* The way to a cluster in vCenter's inventory, "/DC0/host/Racks/HX-East", with the folders; a slash in a name is %2f, as vCenter writes it. False if a part of it is
+ * not visible to us. */
+bool watch_mirror_get_path(const struct watch_mirror *m, const char *moref, struct strbuf *out);
 
 /* The nodes that are seen here. */
 struct watch_nodes {

@@ -9,6 +9,7 @@
 #include "limits.h"
 #include "link.h"
 #include "metric.h"
+#include "str.h"
 #include "uuid.h"
 #include "watch_run_private.h"
 
@@ -60,10 +61,19 @@ static int on_extensions(void *arg, const struct vim_key_list *keys, const struc
     return watch_mirror_put_extensions(&w->mirror, keys, own, err);
 }
 
+/* May it be our own session whose rights have changed? NULL: anybody's. */
+static bool is_about_us(struct watch *w, const char *user) {
+    _cleanup_done_(vim_user_session_done) struct vim_user_session own = {0};
+    return !user || (!vim_get_own_session(link_client(w->link), &own, NULL) && str_eq_nocase(own.user_name, user));
+}
+
 static int on_permissions(void *arg, const char *user, struct err *err) {
+    struct watch *w = arg;
     (void)err;
     metric_add(metric_get(METRIC_WATCH_PERMISSIONS), 1);
     tell_permissions(arg, user);
+    if (is_about_us(w, user))
+        link_request(w->link, LINK_WORK_VERDICTS);
     return 0;
 }
 

@@ -171,3 +171,8 @@ int watch_get_inventory(struct watch *w, struct watch_inventory *out, struct err
     return wait_for_picture(w) ? watch_mirror_get_inventory(&w->mirror, out, err)
                                : err_set(err, ERR_NOT_FOUND, "the vCenter is not watched at the moment");
 }
+
+bool watch_get_path(struct watch *w, const char *moref, struct strbuf *out) {
+    LOCKED(&w->lock);
+    return watch_mirror_get_path(&w->mirror, moref, out);
+}

@@ -12,6 +12,7 @@
 #include "err.h"
 
 struct link;
+struct strbuf;
 struct watch;
 struct watch_inventory;
 
@@ -53,6 +54,9 @@ void watch_get_report(struct watch *watch, struct watch_report *out);
 /* Copies clusters and extension keys as they are known; watch_inventory_done (watch_mirror.h) gives them back. ERR_NOT_FOUND while there is
  * no whole picture, ERR_NOMEM. */
 int watch_get_inventory(struct watch *watch, struct watch_inventory *out, struct err *err);
+
+/* watch_mirror_get_path of a cluster, as it is known now; false while there is no picture. Does not wait for one. */
+bool watch_get_path(struct watch *watch, const char *moref, struct strbuf *out);
 
 /* Held while clusters are saved, so that an older picture never follows a newer one. */
 void watch_lock_saving(struct watch *watch);

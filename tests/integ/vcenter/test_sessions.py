@@ -151,9 +151,9 @@ def test_without_the_privilege_all_goes_on_and_status_says_so(joined: World) -> 
     joined.vcenter.control.call("POST", "/settings", {"extension_privileges": ["Sessions.ValidateSession"]})
     lose_session(joined)
     assert rescan(joined) == 0
-    status = joined.kaasd.ctl.json("vcenter", "status", joined.vcenter.instance_uuid)
-    (status,) = status if isinstance(status, list) else [status]
+    status = joined.admin.get(f"/v2/vcenters/{joined.vcenter.instance_uuid}/status")
     assert status["state"] == "connected"
+    assert "Sessions.TerminateSession" in status["verdicts"]["authorised"]["reason"]
     assert any("Sessions.TerminateSession" in limit for limit in status["extension"]["limits"])
 
 

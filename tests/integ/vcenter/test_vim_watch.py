@@ -131,8 +131,8 @@ def test_first_picture_is_the_inventory(fresh_vcenter: StrictVcenter, start: Sta
         assert there and {line.split()[2] for line in told if line.startswith(f"enter {word} ")} == there
     east = next(row for row in objects if row["id"] == "domain-c7")
     assert f"enter cluster domain-c7 name=HX-East parent={east['parent']}" in told
-    assert f"enter folder {east['parent']} parent=datacenter-2" in told
-    assert "enter datacenter datacenter-2 name=DC0" in told
+    assert f"enter folder {east['parent']} name=host parent=datacenter-2" in told
+    assert "enter datacenter datacenter-2 name=DC0 parent=group-d1" in told
     assert ("enter vm vm-101 name=k8s-prod-cp-0 instance=50010000-0000-4000-8000-000000000101 "
             "bios=42010000-0000-4000-8000-000000000101 host=host-11 power=poweredOn connection=connected template=0") in told
     assert any(line.startswith("enter host host-11 ") and "parent=domain-c7" in line for line in told)
@@ -202,7 +202,7 @@ def test_a_new_cluster_brings_its_way_up(fresh_vcenter: StrictVcenter, watch: Wa
     assert made["id"] == "domain-c777"
     parent = watch.wait(r"enter cluster domain-c777 name=New parent=(\S+)")[1]
     watch.wait(r"enter host host-7771 name=n1 parent=domain-c777 .*")
-    assert f"enter folder {parent} parent=datacenter-3" in watch.lines
+    assert f"enter folder {parent} name=host parent=datacenter-3" in watch.lines
     fresh_vcenter.control.object("remove", id="domain-c777")
     watch.wait("leave (cluster domain-c777|host host-7771)")
     watch.wait("leave (cluster domain-c777|host host-7771)")

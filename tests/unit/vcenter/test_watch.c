@@ -1,6 +1,7 @@
 /* What a watch knows, whom it recognises, and when it saves. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
+#include "strbuf.h"
 #include "watch_mirror.h"
 #include "str.h"
 #include "watch_run_private.h"
@@ -248,6 +249,29 @@ static void put_places(void) {
         assert_int_equal(watch_mirror_put(&mirror, &folders[i], NULL), 0);
 }
 
+/* The folders as vCenter has them; the root folder is not named, and a slash in a name is written as vCenter writes it. */
+static void a_path_names_each_folder(void **state) {
+    const struct vim_watch_object above[] = {
+        {.kind = VIM_OBJECT_FOLDER, .moref = T("group-d1"), .name = T("Datacenters")},
+        {.kind = VIM_OBJECT_DATACENTER, .moref = T("datacenter-3"), .name = T("DC1"), .parent_moref = T("group-d1")},
+        {.kind = VIM_OBJECT_FOLDER, .moref = T("group-h3"), .name = T("host"), .parent_moref = T("datacenter-3")},
+        {.kind = VIM_OBJECT_FOLDER, .moref = T("group-h4"), .name = T("Racks"), .parent_moref = T("group-h3")}};
+    _cleanup_strbuf_ struct strbuf path;
+    strbuf_init(&path, 200);
+    (void)state;
+    put_places();
+    for (size_t i = 0; i < UNIT_COUNT(above); i++)
+        assert_int_equal(watch_mirror_put(&mirror, &above[i], NULL), 0);
+    put_cluster("domain-c7", "East/1", "group-h4");
+    put_cluster("domain-c8", "Lost", "group-h8"); /* round and round */
+    put_cluster("domain-c9", "Else", "group-h5"); /* a folder that is not shown to us */
+    assert_true(watch_mirror_get_path(&mirror, "domain-c7", &path));
+    assert_string_equal(path.data, "/DC1/host/Racks/East%2f1");
+    assert_false(watch_mirror_get_path(&mirror, "domain-c8", &path));
+    assert_false(watch_mirror_get_path(&mirror, "domain-c9", &path));
+    assert_false(watch_mirror_get_path(&mirror, "domain-c10", &path));
+}
+
 static void clusters_come_with_their_datacenters(void **state) {
     const struct vim_watch_object plain = {
         .kind = VIM_OBJECT_CLUSTER, .moref = T("domain-s1"), .name = T("alone"), .is_plain = true};
@@ -360,6 +384,7 @@ int main(void) {
         cmocka_unit_test(what_failed_is_tried_again_with_back_off),
         cmocka_unit_test(from_time_to_time_everything_is_saved),
         MIRROR(clusters_come_with_their_datacenters),
+        MIRROR(a_path_names_each_folder),
         MIRROR(only_what_differs_is_a_change),
         MIRROR(nodes_come_with_host_and_cluster),
         MIRROR(our_record_is_compared),

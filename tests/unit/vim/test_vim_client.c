@@ -171,6 +171,15 @@ static void login_errors(void **state) {
     fake_fault(*state, "Login", INVALID_LOGIN, "Cannot complete login due to an incorrect user name or password.");
     assert_int_equal(vim_login_password(client, "a", "b", &err), ERR_CREDENTIALS);
     assert_non_null(strstr(err.detail, "InvalidLogin"));
+    assert_int_equal(err.cause, ERR_CAUSE_LOGIN);
+    err_clear(&err);
+    fake_fault(*state, "Login", "<PasswordExpiredFault xmlns=\"urn:vim25\" xsi:type=\"PasswordExpired\"/>", "");
+    assert_int_equal(vim_login_password(client, "a", "b", &err), ERR_CREDENTIALS);
+    assert_int_equal(err.cause, ERR_CAUSE_PASSWORD_ENDED);
+    err_clear(&err);
+    fake_fault(*state, "Login", INVALID_LOGIN, "User account is locked. Please contact your administrator.");
+    assert_int_equal(vim_login_password(client, "a", "b", &err), ERR_CREDENTIALS);
+    assert_int_equal(err.cause, ERR_CAUSE_LOCKED);
     err_clear(&err);
     fake_set_cookie(*state, NULL);
     assert_int_equal(vim_login_password(client, "a", "b", &err), ERR_PROTOCOL);
@@ -186,7 +195,7 @@ static void login_errors(void **state) {
     assert_int_equal(vim_login_password(client, "a", "b\xff", &err), ERR_UNPROCESSABLE);
     err_clear(&err);
     assert_int_equal(vim_login_password(client, "a", NULL, &err), ERR_UNPROCESSABLE);
-    assert_int_equal(fake_count(*state, "Login"), 3); /* what may not be sent was not */
+    assert_int_equal(fake_count(*state, "Login"), 5); /* what may not be sent was not */
     vim_client_free(client);
 }
 

@@ -168,6 +168,33 @@ static void on_the_root_folder(void **state) {
     assert_non_null(strstr(fake_last(w->fake, "HasPrivilegeOnEntities"), "<entity type=\"Folder\">group-d1</entity>"));
 }
 
+/* Root folder and clusters in one call; what is gone and what is denied are told apart. */
+static void several_objects_at_once(void **state) {
+    static const char *const names[] = {READ, "Global.LogEvent"};
+    struct fake_world *w = *state;
+    struct vim_objects_query q = {
+        .subject = {.session_key = "52a"}, .privileges = names, .privilege_count = 2, .clusters = three, .count = 3};
+    enum vim_entity_state states[4];
+    bool granted[8];
+    fake_fault(w->fake, "HasPrivilegeOnEntities", GONE("domain-c7"), "");
+    fake_fault(w->fake, "HasPrivilegeOnEntities", DENIED("domain-c70"), "");
+    fake_answer(
+        w->fake, "HasPrivilegeOnEntities",
+        ENTITY("domain-c700", "true") "<returnval><entity type=\"Folder\">group-d1</entity><privAvailability><privId>" READ
+                                      "</privId><isGranted>true</isGranted></privAvailability></returnval>");
+    assert_int_equal(vim_check_objects(w->client, &q, granted, states, NULL), 0);
+    assert_non_null(strstr(fake_last(w->fake, "HasPrivilegeOnEntities"), "<entity type=\"Folder\">group-d1</entity>"));
+    assert_non_null(
+        strstr(fake_last(w->fake, "HasPrivilegeOnEntities"), "<entity type=\"ClusterComputeResource\">domain-c700</entity>"));
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(granted[i], i == 0 || i == 6);
+    assert_int_equal(states[0], VIM_ENTITY_JUDGED);
+    assert_int_equal(states[1], VIM_ENTITY_GONE);
+    assert_int_equal(states[2], VIM_ENTITY_DENIED);
+    assert_int_equal(states[3], VIM_ENTITY_JUDGED);
+    assert_int_equal(fake_count(w->fake, "HasPrivilegeOnEntities"), 3);
+}
+
 static void session_lost_in_the_middle_starts_over(void **state) {
     static const char *const two[] = {"a", "b"};
     struct fake_world *w = *state;
@@ -194,6 +221,7 @@ int main(void) {
         TEST(batches_of_the_limit),
         TEST(by_user_name),
         TEST(on_the_root_folder),
+        TEST(several_objects_at_once),
         TEST(session_lost_in_the_middle_starts_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,15 +41,31 @@ func login(c *call) (any, error) {
 	}
 	s := c.s
 	s.mu.Lock()
-	u := s.checkPassword(req.UserName, req.Password)
+	u, err := s.checkLogin(req.UserName, req.Password)
 	s.mu.Unlock()
-	if u == nil {
-		return nil, invalidLogin("Cannot complete login due to an incorrect user name or password.")
+	if err != nil {
+		return nil, err
 	}
 	if err := c.enter(u, req.Locale); err != nil {
 		return nil, err
 	}
 	return &types.LoginResponse{Returnval: c.s.reported(c.sess)}, nil
+}
+
+// checkLogin returns the user who may log in with this password. A fault of its own is documented for an expired password
+// (vim.fault.PasswordExpired, API 6.7.2) and none for a locked account, whose text is that of Single Sign-On (KB 326186).
+func (s *Server) checkLogin(name, password string) (*user, error) {
+	if u := s.findUser(name); u != nil && u.Locked {
+		return nil, invalidLogin("User account is locked. Please contact your administrator.")
+	}
+	u := s.checkPassword(name, password)
+	if u == nil {
+		return nil, invalidLogin("Cannot complete login due to an incorrect user name or password.")
+	}
+	if u.Expired {
+		return nil, wire.Faultf(&types.PasswordExpired{}, "The password of the user has expired.")
+	}
+	return u, nil
 }
 
 // enter starts the session of a user who proved who he is.

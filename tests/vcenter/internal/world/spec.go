@@ -36,6 +36,8 @@ type User struct {
 	FullName       string   `json:"full_name,omitempty"`
 	Groups         []string `json:"groups,omitempty"` // in the form DOMAIN\group
 	ServiceAccount bool     `json:"service_account,omitempty"`
+	Locked         bool     `json:"locked,omitempty"`           // whatever the password
+	Expired        bool     `json:"password_expired,omitempty"` // the password is right, but its time is over
 }
 
 // Permission grants a role to a user or group on an entity, given by moref.
