@@ -114,6 +114,9 @@ capabilities:
       {{- if .clients }}
       - configMap: {name: {{ .clients }}, items: [{key: ca.crt, path: clients-ca.crt}]}
       {{- end }}
+      {{- if .updates }}
+      - configMap: {name: {{ .updates }}, items: [{key: ca.crt, path: updates-ca.crt}, {key: harmony-kaas.pub, path: harmony-kaas.pub}]}
+      {{- end }}
       {{- if .revoked }}
       - configMap: {name: {{ .revoked }}, items: [{key: ca.crl, path: clients-ca.crl}]}
       {{- end }}
@@ -134,6 +137,7 @@ capabilities:
 {{- if .Values.secrets.metricsToken }}{{ $_ := set $placed "metrics" (dict "token_file" "/run/kaas-secrets/metrics.token") }}{{ end }}
 {{- if .Values.secrets.keytab }}{{ $_ := set $placed "auth" (dict "kerberos" (dict "keytab" "/run/kaas-secrets/keytab")) }}{{ end }}
 {{- if .Values.authorities.hx }}{{ $_ := set $placed "hx" (dict "ca_file" "/etc/kaas/hx-ca.crt") }}{{ end }}
+{{- if .Values.authorities.updates }}{{ $_ := set $placed "updates" (dict "ca_file" "/etc/kaas/updates-ca.crt" "key_file" "/etc/kaas/harmony-kaas.pub") }}{{ end }}
 {{- mergeOverwrite (deepCopy .Values.config) $placed | toYaml }}
 {{- end }}
 
