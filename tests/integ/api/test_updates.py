@@ -19,7 +19,7 @@ from env.clock import Clock
 from env.installed import adopt, installed_database
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
-from env.places import TOP, Scratch
+from env.places import TOP, Scratch, free_port
 from env.process import run
 from env.publisher import DAY, NEWER, NOTES, PATH, STEPS, Publisher, release, when
 from env.wait import until
@@ -265,6 +265,26 @@ def test_the_file_that_is_made_with_a_release_is_taken(site: Site, tmp_path: Pat
     site.publisher.content, site.publisher.signature = file.read_bytes(), Path(f"{file}.sig").read_bytes()
     site.publisher.answer = None
     assert site.look()["detail"] == f"there is no newer version than {version}"
+
+
+def test_all_replicas_tell_what_one_has_read_if_the_publisher_signed_it(site: Site) -> None:
+    """The other one cannot reach the server."""
+    site.forget()
+    site.publisher.serve(release())
+    site.look()
+    closed = site.options(url=f"https://127.0.0.1:{free_port()}{PATH}")["updates"]
+    other = site.kaasd.beside("other", options={"updates": closed})
+    try:
+        other.start()
+        until(lambda: other.ctl.json("version")["available"], "the version that the other replica has read")
+        health = {check["name"]: check for check in other.ctl.json("health")["checks"]}
+        assert "does not accept connections" in health["updates"]["detail"]
+        site.db.query("UPDATE release_file SET content = REPLACE(content, '99.1.0', '99.2.0'), problem = ''", database="kaas")
+        site.clock.hasten(lambda: other.ctl.json("version")["available"] is None, "another look at the database")
+        (line,) = [check for check in other.ctl.json("health")["checks"] if check["name"] == "updates"]
+        assert (line["status"], "not signed by a key" in line["detail"]) == ("warning", True)
+    finally:
+        other.stop()
 
 
 def test_replicas_of_different_versions_are_named_and_a_warning_after_an_hour(site: Site) -> None:
