@@ -9,5 +9,10 @@ src_pilot_libpilot_a_SOURCES = \
     src/pilot/pilot_hx.c \
     src/pilot/pilot_inventory.c \
     src/pilot/pilot_private.h \
+    src/pilot/pilot_pseudonym.c \
+    src/pilot/pilot_pseudonym.h \
+    src/pilot/pilot_record.c \
+    src/pilot/pilot_record.h \
     src/pilot/pilot_vcenter.c \
+    src/pilot/pilot_words.def \
     src/pilot/probes.def

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "limits.h"
 #include "pilot_private.h"
+#include "pilot_record.h"
 #include "secret.h"
 #include "str.h"
 
@@ -256,14 +257,32 @@ static void pilot_done(struct pilot *p) {
     pilot_guard_done(&p->hx_guard);
 }
 
+/* What was recorded is written when all has been asked, the ends of the sessions too. */
+static void write_recording(const struct pilot_recorder *recorder, struct findings *out) {
+    struct finding f = {.step = "recording", .title = "Recording"};
+    struct err err = {0};
+    if (pilot_say_rc(&f, pilot_recorder_write(recorder, out, &err), &err))
+        finding_say(&f, recorder->is_cut ? FINDING_FAILED : FINDING_OK, "%zu exchanges in %.200s%s",
+                    json_array_size(recorder->exchanges), recorder->folder,
+                    recorder->is_cut ? ", and no more of them: there were too many" : "");
+    findings_add(out, &f);
+}
+
 int pilot_run(const struct pilot_options *options, struct findings *out, struct err *err) {
     struct pilot p = {.options = options, .has = {[PILOT_NEEDS_NOTHING] = true}};
-    int rc = open_vcenter(&p, err);
+    _cleanup_done_(pilot_recorder_done) struct pilot_recorder recorder = {0};
+    int rc = options->record_folder ? pilot_recorder_init(&recorder, options->record_folder, err) : 0;
+    if (!rc)
+        rc = open_vcenter(&p, err);
     if (!rc)
         rc = open_hx(&p, err);
+    if (options->record_folder)
+        p.vcenter_guard.recorder = p.hx_guard.recorder = &recorder;
     for (size_t i = 0; !rc && i < ARRAY_COUNT(probes); i++)
         if (probes[i].need < PILOT_NEEDS_HX || p.has[PILOT_NEEDS_HX]) /* an HX that was not named is no gap */
             make_probe(&p, &probes[i], out);
     pilot_done(&p);
+    if (!rc && options->record_folder)
+        write_recording(&recorder, out);
     return rc ? rc : findings_check(out, err);
 }

@@ -25,11 +25,14 @@ struct pilot_options {
     struct pilot_server vcenter, hx;
     unsigned tunnel_port, direct_port; /* 0: not looked at */
     unsigned wait_s;                   /* for how long the vCenter is to hold a call that waits for news */
+    const char *record_folder;         /* where the recording goes; NULL: nowhere */
 };
 
 /* Asks all that can be asked. `out` gets a finding for each probe, in the order of probes.def: `step` is its id, FINDING_OK that the assumption holds,
- * FINDING_FAILED that it does not, FINDING_SKIPPED that it could not be asked. What is wrong out there is no error of this call. Needs
- * http_client_global_init. Blocks for minutes at most. ERR_NOMEM. */
+ * FINDING_FAILED that it does not, FINDING_SKIPPED that it could not be asked. What is wrong out there is no error of this call. A last
+ * one, "recording", tells of the recording, if one was wanted. Needs
+ * http_client_global_init. Blocks for minutes at most. ERR_NOMEM; ERR_EXISTS and ERR_IO: the folder of
+ * the recording cannot be used, nothing was asked. */
 int pilot_run(const struct pilot_options *options, struct findings *out, struct err *err);
 
 /* How the row of docs/admin/compatibility.md begins that this probe is about; "": none has it. Static. */

@@ -9,6 +9,7 @@
 
 #include "cleanup.h"
 #include "hx.h"
+#include "pilot_record.h"
 #include "str.h"
 
 #define CALLS_COUNT_MAX 20000U
@@ -110,6 +111,7 @@ int pilot_guard_judge(enum pilot_service service, const struct http_exchange *x,
 struct conn {
     struct pilot_guard *guard;
     void *below;
+    bool is_tunnel, has_certificate;
 };
 
 static int guard_open(void *arg, const struct http_client_options *options, void **out, struct err *err) {
@@ -119,6 +121,8 @@ static int guard_open(void *arg, const struct http_client_options *options, void
     if (!conn)
         return err_set(err, ERR_NOMEM, "out of memory");
     conn->guard = guard;
+    conn->is_tunnel = options->proxy != NULL;
+    conn->has_certificate = options->client_cert_pem != NULL;
     rc = guard->below->open(guard->below->arg, options, &conn->below, err);
     if (rc)
         free(conn);
@@ -131,6 +135,7 @@ static int guard_open(void *arg, const struct http_client_options *options, void
 struct headers {
     struct pilot_guard *guard;
     const struct http_exchange *from;
+    struct pilot_headers kept;
 };
 
 /* RFC 9110 section 6.6.1 */
@@ -144,6 +149,7 @@ static void guard_take_header(void *arg, const char *line, size_t n) {
         if (strptime(text + 6, "%a, %d %b %Y %H:%M:%S GMT", &parts))
             headers->guard->date_ms = (int64_t)timegm(&parts) * 1000;
     }
+    pilot_headers_take(&headers->kept, line, n);
     if (headers->from->on_header)
         headers->from->on_header(headers->from->on_header_arg, line, n);
 }
@@ -163,10 +169,29 @@ static int note_call(struct pilot_guard *guard, const struct pilot_call *call, s
     return 0;
 }
 
+static void record_exchange(const struct conn *conn, struct headers *headers, const struct pilot_call *call,
+                            const struct strbuf *reply) {
+    const struct pilot_guard *guard = conn->guard;
+    headers->kept.date_ms = guard->date_ms;
+    pilot_recorder_add(guard->recorder, &(struct pilot_recorded){
+                                            .service = guard->service == PILOT_HX ? "hx" : "vcenter",
+                                            .way = conn->is_tunnel         ? "tunnel"
+                                                   : conn->has_certificate ? "direct"
+                                                                           : "https",
+                                            .name = call->name,
+                                            .path = path_of(headers->from->url),
+                                            .exchange = headers->from,
+                                            .headers = &headers->kept,
+                                            .answer = reply,
+                                            .status = call->status,
+                                            .rc = call->rc,
+                                        });
+}
+
 static int guard_run(void *arg, const struct http_exchange *exchange, struct strbuf *reply, long *status, struct err *err) {
     struct conn *conn = arg;
     struct pilot_guard *guard = conn->guard;
-    struct headers headers = {guard, exchange};
+    struct headers headers = {.guard = guard, .from = exchange};
     struct http_exchange passed = *exchange;
     struct pilot_call call = {.status = 0};
     int rc = pilot_guard_judge(guard->service, exchange, call.name, err);
@@ -184,6 +209,8 @@ static int guard_run(void *arg, const struct http_exchange *exchange, struct str
     (void)snprintf(call.path, sizeof(call.path), "%s", path_of(exchange->url));
     guard->calls[guard->count - 1] = call;
     *status = call.status;
+    if (guard->recorder)
+        record_exchange(conn, &headers, &call, reply);
     return call.rc;
 }
 

@@ -11,6 +11,8 @@
 #include "err.h"
 #include "http_client.h"
 
+struct pilot_recorder;
+
 enum pilot_service { PILOT_VCENTER, PILOT_HX };
 
 #define PILOT_NAME_BYTES 64
@@ -31,8 +33,9 @@ struct pilot_guard {
     struct http_transport transport; /* for the clients; its `arg` is the guard */
     struct pilot_call *calls;        /* in their order */
     size_t count, room;
-    unsigned logins; /* at HX */
-    int64_t date_ms; /* the Date header of the last answer, wall clock; 0: it had none */
+    unsigned logins;                 /* at HX */
+    struct pilot_recorder *recorder; /* NULL: nothing is recorded */
+    int64_t date_ms;                 /* the Date header of the last answer, wall clock; 0: it had none */
 };
 
 /* `below` carries the bytes; NULL: HTTPS. The guard must outlive the clients and stay where it is. */

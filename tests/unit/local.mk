@@ -61,6 +61,8 @@ UNIT_TESTS = \
     tests/unit/model/test_rollup \
     tests/unit/model/test_words \
     tests/unit/pilot/test_pilot_guard \
+    tests/unit/pilot/test_pilot_pseudonym \
+    tests/unit/pilot/test_pilot_record \
     tests/unit/port/test_json \
     tests/unit/port/test_log_json \
     tests/unit/port/test_net_addr \

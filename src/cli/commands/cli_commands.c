@@ -109,6 +109,7 @@ OPTIONS pilot_options[] = {
     {"tunnel-port", "PORT", "port of the tunnel (default 80, 0: not looked at)", OPT_PORT, "tunnel_port"},
     {"direct-port", "PORT", "port of vpxd itself (default 8089, 0: not looked at)", OPT_PORT, "direct_port"},
     {"wait", "SECONDS", "how long the vCenter is to hold a call that waits for news (default 60)"},
+    {"record", "FOLDER", "keep the exchanges there, without names, addresses and secrets; it must be new or empty"},
     {"hx", "ADDRESS[:PORT]", "HX Connect of an HX cluster, to be asked as well", OPT_TEXT, "hx"},
     {"hx-user", "NAME", "its user (default local/admin); takes one of the five logins in 15 minutes", OPT_TEXT, "hx_user"},
     {"hx-password-file", "FILE", "file with that user's password, - for standard input (default: ask)"},

@@ -150,6 +150,7 @@ int cmd_pilot_send(struct cli *cli, json_t *body, json_t **answer, struct err *e
         .pin_option = "hx-thumbprint"};
     _cleanup_done_(findings_done) struct findings findings = {0};
     struct pilot_options options = {
+        .record_folder = opt_get(&cli->given, "record"),
         .tunnel_port = (unsigned)json_get_int(body, "tunnel_port", PILOT_TUNNEL_PORT),
         .direct_port = (unsigned)json_get_int(body, "direct_port", PILOT_DIRECT_PORT),
     };
