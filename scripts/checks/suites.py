@@ -253,6 +253,12 @@ def upgrade() -> Count:
     return pytest("upgrade", "upgrade", limit_s=SUITE_LIMIT_S) if built.ok else judged(Count(), built)
 
 
+def pilot() -> Count:
+    """kaasctl pilot against simulators of two versions; the older one is built once a machine."""
+    folder, built = plain_build()
+    return pytest("pilot", "replay", limit_s=SUITE_LIMIT_S) if built.ok else judged(Count(), built)
+
+
 def demo() -> Count:
     """The walk through the main job in the build that users get, without and with a domain."""
     walk = run("demo", "scripts/demo", "--once")
@@ -356,6 +362,7 @@ SUITES = [
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
     Suite("install", "README.md on a bare Debian: installed, set up, started at boot, removed", install, "full"),
     Suite("upgrade", "from each older release: upgrade, side by side, back, three replicas one after the other", upgrade, "full"),
+    Suite("pilot", "kaasctl pilot against unmodified simulators of two versions", pilot, "full"),
     Suite("fuzz", "short runs of the fuzz targets", fuzz, "full"),
     Suite("coverage", "the seeds of the fuzz targets reach 95 % of each decoder", verdict("coverage", "scripts/decoder-coverage"), "full"),
     Suite("faults", "2,000 faults against three vCenters", verdict("faults", "scripts/faults", "--faults", "2000", "--seed", "1"), "full"),
