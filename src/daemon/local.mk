@@ -4,6 +4,8 @@ src_daemon_kaasd_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ENTRIES) -iquote $(top_srcdir)/
 src_daemon_kaasd_SOURCES = \
     src/daemon/daemon.c \
     src/daemon/events.def \
+    src/daemon/machine_uuid.c \
+    src/daemon/machine_uuid.h \
     src/daemon/notify.c \
     src/daemon/notify.h \
     src/daemon/wire.c \

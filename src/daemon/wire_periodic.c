@@ -11,6 +11,7 @@
 #include "event_store.h"
 #include "link_task.h"
 #include "log.h"
+#include "machine_uuid.h"
 #include "metric.h"
 #include "notify.h"
 #include "reconcile.h"
@@ -31,12 +32,14 @@
 static int wire_register_replica(struct wire *wire, struct err *err) {
     int64_t previous_age_ms = -1;
     const bool is_first_try = !store_get_replica(wire->store);
+    char machine[UUID_TEXT_BYTES];
     unsigned id = 0;
     int rc = replica_store_register(wire->store, wire->replica_name, &id, &previous_age_ms, err);
     if (!rc && is_first_try && previous_age_ms >= 0 && previous_age_ms < 15 * SECOND)
         log_event(LOG_LEVEL_NOTICE, "replica_seen_just_now", "name", wire->replica_name, "hint",
                   "a replica of this name beat its heart seconds ago: a quick restart, or two daemons with one name", NULL);
-    return rc;
+    machine_uuid_read(machine);
+    return rc ? rc : replica_store_note_machine(wire->store, *machine ? machine : NULL, err);
 }
 
 static void log_closed(unsigned operations) {

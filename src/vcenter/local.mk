@@ -7,6 +7,7 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/doctor/doctor.c \
     src/vcenter/doctor/doctor.h \
     src/vcenter/doctor/doctor_net.c \
+    src/vcenter/doctor/doctor_replicas.c \
     src/vcenter/doctor/doctor_private.h \
     src/vcenter/doctor/doctor_vcenter.c \
     src/vcenter/events/event_make.c \

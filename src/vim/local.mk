@@ -50,6 +50,8 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_fault.h \
     src/vim/vim_guest.c \
     src/vim/vim_guest.h \
+    src/vim/vim_location.c \
+    src/vim/vim_location.h \
     src/vim/vim_login.c \
     src/vim/vim_look.c \
     src/vim/vim_look.h \

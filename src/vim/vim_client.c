@@ -356,7 +356,8 @@ static int keep_content(struct vim_context *ctx, const struct vim25__ServiceCont
     keep_id(from->extensionManager, to->extension_manager, "extensionManager", &missing);
     keep_id(from->eventManager, to->event_manager, "eventManager", &optional);
     keep_id(from->alarmManager, to->alarm_manager, "alarmManager", &optional);
-    (void)optional; /* without them we are just not told of events, and make no alarm */
+    keep_id(from->searchIndex, to->search_index, "searchIndex", &optional);
+    (void)optional; /* without them we are just not told of events, make no alarm, and do not find our own machines */
     return missing ? vim_call_lacks(ctx, "RetrieveServiceContent", missing, err) : 0;
 }
 

@@ -30,6 +30,7 @@ struct vim_content {
     char extension_manager[VIM_ID_BYTES];
     char event_manager[VIM_ID_BYTES]; /* empty: none was told */
     char alarm_manager[VIM_ID_BYTES]; /* likewise */
+    char search_index[VIM_ID_BYTES];  /* likewise */
 };
 
 /* Where a context connects to; borrowed, must outlive the context. */

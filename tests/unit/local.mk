@@ -84,6 +84,7 @@ UNIT_TESTS = \
     tests/unit/vim/test_vim_event \
     tests/unit/vim/test_vim_extension \
     tests/unit/vim/test_vim_guest \
+    tests/unit/vim/test_vim_location \
     tests/unit/vim/test_vim_machine \
     tests/unit/vim/test_vim_permission \
     tests/unit/vim/test_vim_privilege \

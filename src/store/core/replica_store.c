@@ -18,6 +18,7 @@ static const struct member replica_members[] = {
     MEMBER_AS(replica, id, "id", NULL),
     MEMBER_AS(replica, name, "name", NULL),
     MEMBER_AS(replica, version, "IF(version <> '' AND version_at_ms = heartbeat_at_ms, version, NULL)", NULL),
+    MEMBER_AS(replica, machine_uuid, "machine_uuid", NULL),
     MEMBER_AS(replica, heartbeat_at_ms, "heartbeat_at_ms", NULL),
     MEMBER_AS(replica, heartbeat_age_ms, "IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms)", NULL),
     MEMBERS_END,
@@ -28,6 +29,7 @@ static const struct db_table replica_table = {
 static void replica_done(struct replica *replica) {
     free(replica->name);
     free(replica->version);
+    free(replica->machine_uuid);
 }
 DB_LIST_DEFINE(replica_list, replica_done);
 
@@ -90,6 +92,11 @@ static int beat_own(struct store_tx *tx, void *arg, struct err *err) {
 
 int replica_store_heartbeat(struct store *store, struct err *err) {
     return store_tx(store, beat_own, store, err);
+}
+
+int replica_store_note_machine(struct store *store, const char *machine_uuid, struct err *err) {
+    return store_run(store, "UPDATE replicas SET machine_uuid = ? WHERE id = ?",
+                     DB_ARGS(db_text(machine_uuid), db_number((int64_t)store_get_replica(store))), NULL, err);
 }
 
 static int replica_leave(struct store_tx *tx, void *arg, struct err *err) {

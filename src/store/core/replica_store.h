@@ -14,6 +14,7 @@ struct replica {
     unsigned id; /* 0 is the command line tools */
     char *name;
     char *version;            /* of the program, as its newest heartbeat said; NULL: it did not, as those before 0.4 */
+    char *machine_uuid;       /* BIOS UUID of the machine it runs on, as the guest reads it; NULL: not known */
     int64_t heartbeat_at_ms;  /* database time; 0: none, or it was stopped */
     int64_t heartbeat_age_ms; /* by the database's clock; -1: none, or it was stopped */
 };
@@ -30,6 +31,9 @@ int replica_store_register(struct store *store, const char *name, unsigned *repl
 
 /* Notes that this replica (store_get_replica) lives. */
 int replica_store_heartbeat(struct store *store, struct err *err);
+
+/* Notes the BIOS UUID of the machine that this replica runs on; NULL: not known. */
+int replica_store_note_machine(struct store *store, const char *machine_uuid, struct err *err);
 
 /* Notes that it stops, so that the others know at once: its heartbeat is 0 until it is registered again. */
 int replica_store_leave(struct store *store, struct err *err);

@@ -43,6 +43,7 @@ static const struct step {
     [DOCTOR_MANIFEST] = {"manifest", "vCenter reaches us", doctor_look_manifest, 0},
     [DOCTOR_SESSIONS] = {"sessions", "Sessions", doctor_look_sessions, NEEDS(DOCTOR_LOGIN)},
     [DOCTOR_WATCH] = {"watch", "Watch", doctor_look_watch, 0},
+    [DOCTOR_REPLICAS] = {"replicas", "Replicas apart", doctor_look_replicas, NEEDS(DOCTOR_LOGIN)},
 };
 
 const char *doctor_time(int64_t wall_ms, char out[DOCTOR_TIME_BYTES]) {

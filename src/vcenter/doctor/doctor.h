@@ -33,6 +33,7 @@ enum doctor_step {
     DOCTOR_MANIFEST,   /* has the vCenter fetched our plug-in manifest */
     DOCTOR_SESSIONS,   /* how many sessions of ours there are */
     DOCTOR_WATCH,      /* is the vCenter watched */
+    DOCTOR_REPLICAS,   /* do replicas share a host or a datastore there */
     DOCTOR_STEPS
 };
 struct doctor_report {

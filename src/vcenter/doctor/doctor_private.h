@@ -43,6 +43,8 @@ doctor_step_fn doctor_look_name, doctor_look_port, doctor_look_tls, doctor_look_
 /* doctor_vcenter.c: talks to the vCenter; what we keep there, and how things go */
 doctor_step_fn doctor_look_api, doctor_look_ways, doctor_look_login, doctor_look_clock, doctor_look_privileges;
 doctor_step_fn doctor_look_record, doctor_look_manifest, doctor_look_sessions, doctor_look_watch;
+/* doctor_replicas.c: where in the vCenter the replicas run */
+doctor_step_fn doctor_look_replicas;
 
 /* Fetches the list of API versions, for which nobody needs to be signed in, with this trust. *date_ms gets the time that the answer bears and
  * stays as it is without one; NULL: not wanted. The status of the answer is not looked at. Errors of http_client.h. */
@@ -53,6 +55,10 @@ const char *doctor_title(const struct visit *v, enum doctor_step step);
 
 /* Time that a call may take: no more than `most_ms` nor than what is left. */
 long doctor_time_left_ms(const struct visit *v, long most_ms);
+
+struct replica;
+/* Has it beaten its heart within the last minute? */
+bool doctor_is_alive(const struct replica *replica);
 
 #define DOCTOR_TIME_BYTES 24
 /* "2026-01-31 12:00:00 UTC"; gives `out`. */

@@ -239,7 +239,6 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
                        v->own.user_name);
 }
 
-#define REPLICA_ALIVE_MS 60000
 #define MANIFEST_WAIT_MS 120000 /* vCenter may take so long to fetch it after a registration */
 
 /* -- record ------------------------------------------------------------------------------------------------------------------- */
@@ -361,8 +360,7 @@ static size_t count_replicas(const struct visit *v) {
     if (replica_store_list(v->env->options.store, &list, NULL))
         return 1;
     for (size_t i = 0; i < list.count; i++)
-        if (list.items[i].id && list.items[i].heartbeat_age_ms >= 0 && list.items[i].heartbeat_age_ms < REPLICA_ALIVE_MS)
-            alive++;
+        alive += doctor_is_alive(&list.items[i]);
     return alive ? alive : 1;
 }
 

@@ -351,7 +351,8 @@ def test_the_steps_and_words_are_for_programs_too(ward: Ward) -> None:
     report = ward.report()
     assert (report["name"], report["registered"]) == ("east", True)
     assert [found["step"] for found in report["findings"]] == ["name", "port", "tls", "api", "tunnel", "direct", "way", "login", "clock",
-                                                               "privileges", "record", "address", "manifest", "sessions", "watch"]
+                                                               "privileges", "record", "address", "manifest", "sessions", "watch",
+                                                               "replicas"]
     assert finding(report, "direct")["status"] == "skipped"
     assert finding(report, "direct")["remedy"] is None
     assert ward.kaasd.ctl.json("doctor", "--vcenter", "east")["findings"][0]["step"] == "name"
