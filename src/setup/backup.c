@@ -25,6 +25,7 @@
 #include "ldap_store.h"
 #include "replica_store.h"
 #include "setup_files.h"
+#include "sql_rows.h"
 #include "str.h"
 
 #define PART ".part"
@@ -284,11 +285,23 @@ static int backup_open_part(struct backup *b, struct err *err) {
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
+/* For who proves it later. */
+static int backup_write_rows(const struct backup *b, const struct sql_rows *rows, struct sealed_file *to, struct err *err) {
+    _cleanup_strbuf_ struct strbuf line;
+    struct err why = {0};
+    strbuf_init(&line, SQL_ROWS_LINE_BYTES_MAX);
+    int rc = sql_rows_write(rows, &line, err);
+    return rc || !sealed_file_write(to, line.data, line.len, &why) ? rc : backup_no_room(b->part, &why, err);
+}
+
 /* The database, as mariadb-dump tells it. */
 static int backup_write_sql(struct backup *b, struct sealed_file *to, struct err *err) {
+    _cleanup_free_ struct sql_rows *rows = calloc(1, sizeof(*rows));
     struct db_tool tool;
     char bytes[65536], tail[128] = "";
     size_t n = 1;
+    if (!rows)
+        return err_set(err, ERR_NOMEM, "out of memory");
     int rc = db_tool_dump(&b->login.options, b->request->config->database_name, &tool, err);
     if (rc)
         return rc;
@@ -299,6 +312,7 @@ static int backup_write_sql(struct backup *b, struct sealed_file *to, struct err
             break;
         if (sealed_file_write(to, bytes, n, &why))
             rc = backup_no_room(b->part, &why, err);
+        sql_rows_feed(rows, bytes, n);
         const size_t last = n < sizeof(tail) - 1 ? n : sizeof(tail) - 1;
         memmove(tail, tail + last, sizeof(tail) - last);
         memcpy(tail + sizeof(tail) - 1 - last, bytes + n - last, last);
@@ -313,7 +327,7 @@ static int backup_write_sql(struct backup *b, struct sealed_file *to, struct err
     if (rc)
         return err_remedy(err, "nothing is left of it; is kaasctl db migrate running, or the database ending? try again");
     return memmem(tail, sizeof(tail), TRAILER, sizeof(TRAILER) - 1)
-               ? 0
+               ? backup_write_rows(b, rows, to, err)
                : err_set(err, ERR_IO, "mariadb-dump ended before the end of the database");
 }
 

@@ -28,5 +28,7 @@ src_setup_libsetup_a_SOURCES = \
     src/setup/setup_check.h \
     src/setup/setup_files.c \
     src/setup/setup_files.h \
+    src/setup/sql_rows.c \
+    src/setup/sql_rows.h \
     src/setup/support_bundle.c \
     src/setup/support_bundle.h

@@ -4,6 +4,7 @@
 
 #include <config.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,11 +225,38 @@ int restore_files(struct restore *r, const struct restore_to *to, struct err *er
 
 /* -- the database ---------------------------------------------------------------------------------------------------------- */
 
+/* Keeps the end of what was read. */
+static void restore_keep_end(struct strbuf *end, const char *bytes, size_t n) {
+    const size_t last = n < SQL_ROWS_LINE_BYTES_MAX ? n : SQL_ROWS_LINE_BYTES_MAX;
+    const size_t kept = end->len + last < SQL_ROWS_LINE_BYTES_MAX ? end->len : SQL_ROWS_LINE_BYTES_MAX - last;
+    if (kept)
+        memmove(end->data, end->data + end->len - kept, kept);
+    end->len = kept;
+    strbuf_add(end, bytes + n - last, last);
+}
+
+/* What was written has to be there: each table has as many rows as the dump had. An older backup does not tell. */
+static int restore_compare_rows(const struct restore *r, struct store *store, struct err *err) {
+    for (size_t i = 0; r->has_rows && i < r->rows.count; i++) {
+        const struct sql_rows_table *table = &r->rows.tables[i];
+        uint64_t rows = 0;
+        int rc = database_count_rows(store, table->name, &rows, err);
+        if (rc)
+            return rc;
+        if (rows != table->rows)
+            return err_set(err, ERR_CONFLICT, "the table %s has %" PRIu64 " rows, and %" PRIu64 " were written into the backup",
+                           table->name, rows, table->rows);
+    }
+    return 0;
+}
+
 static int restore_load(struct restore *r, const struct store_options *login, const char *database, struct err *err) {
+    _cleanup_strbuf_ struct strbuf end;
     struct db_tool tool;
     const char *bytes;
     uint64_t done = 0;
     size_t n = 1;
+    strbuf_init_secret(&end, SQL_ROWS_LINE_BYTES_MAX);
     int rc = db_tool_load(login, database, &tool, err);
     if (rc)
         return rc;
@@ -241,8 +269,10 @@ static int restore_load(struct restore *r, const struct store_options *login, co
         if (n && db_tool_write(&tool, bytes, n, NULL)) /* it has ended: why is told below */
             break;
         done += n;
+        restore_keep_end(&end, bytes, n);
         restore_say(r, "database", done);
     }
+    r->has_rows = sql_rows_parse(end.data, end.len, &r->rows);
     return db_tool_finish(&tool, err);
 }
 
@@ -268,13 +298,14 @@ static int restore_fill(struct restore *r, const struct restore_to *to, struct r
     struct setup_migration migration = {.on_step = NULL};
     int rc = db_login_load(&r->config, to->config_path, DB_ACCOUNT_OWNER, &login, err);
     rc = rc ? rc : restore_load(r, &login.options, r->config.database_name, err);
+    rc = rc ? rc : store_new(&login.options, &store, err);
+    rc = rc ? rc : restore_compare_rows(r, store, err);
     if (rc)
         return rc;
     restore_say(r, "schema and rights", 0);
     rc = setup_migrate(&r->config, to->config_path, &migration, &out->migrated, err);
     if (!rc && migration.rights.code)
         rc = err_move(err, migration.rights.code, &migration.rights);
-    rc = rc ? rc : store_new(&login.options, &store, err);
     rc = rc ? rc : database_end_sessions(store, &out->sessions, err);
     rc = rc ? rc : installation_store_note_backup(store, r->reader.head.at_ms, err);
     rc = rc ? rc : restore_write_line(r, to, store, err);
@@ -333,6 +364,7 @@ static int restore_prove_in(struct restore *r, const struct store_options *login
         return rc;
     restore_say(r, "schema, sealed values, audit log", 0);
     rc = store_new(login, &store, err);
+    rc = rc ? rc : restore_compare_rows(r, store, err);
     rc = rc ? rc : store_migrate(store, &migration, &proof->migrated, err);
     rc = rc ? rc : database_count(store, &proof->counts, err);
     rc = rc ? rc : sealing_prove(store, r->seal, &proof->sealed_values, err);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "backup.h"
@@ -11,6 +12,7 @@
 #include "err.h"
 #include "first_setup.h"
 #include "setup_check.h"
+#include "sql_rows.h"
 #include "strbuf.h"
 
 struct restore {
@@ -18,7 +20,9 @@ struct restore {
     struct seal *seal;
     struct config config; /* as it is in the backup */
     struct backup_watcher watcher;
-    uint64_t sql_bytes; /* of the database in it */
+    uint64_t sql_bytes;   /* of the database in it */
+    struct sql_rows rows; /* from the loading of the database on, if has_rows: it tells how many rows were written into it */
+    bool has_rows;
     char *ca_file; /* the CA of a database elsewhere, as a file for the time being: the host may not have it yet. NULL: none */
 };
 
@@ -64,7 +68,7 @@ struct restore_proof {
     struct database_counts counts;
     uint64_t sealed_values; /* all of which open */
 };
-/* Loads the database under a name of its own with an account that may make and drop it, and looks: the schema is what this program knows, all sealed
+/* Loads the database under a name of its own with an account that may make and drop it, and looks: each table has as many rows as the dump had, the schema is what this program knows, all sealed
  * values open, the audit log is unbroken. The scratch database is dropped, whatever happens. Changes nothing else. ERR_CONFLICT: something in it is not
  * as it was written; ERR_DATABASE. */
 int restore_prove(struct restore *r, const struct setup_database_admin *admin, struct restore_proof *out, struct err *err);

@@ -7,6 +7,7 @@
 #include "backup_file.h"
 #include "cleanup.h"
 #include "gzip.h"
+#include "sql_rows.h"
 #include "str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -57,12 +58,26 @@ static void try_chunk(const char *packed, size_t n) {
     must_tell(gzip_unpack(packed, n, &plain, &err), &err);
 }
 
+/* Counted in two pieces as in one. */
+static void try_rows(const char *sql, size_t n) {
+    static struct sql_rows whole, pieces;
+    memset(&whole, 0, sizeof(whole));
+    memset(&pieces, 0, sizeof(pieces));
+    sql_rows_feed(&whole, sql, n);
+    sql_rows_feed(&pieces, sql, n / 2);
+    sql_rows_feed(&pieces, sql + n / 2, n - n / 2);
+    if (whole.count != pieces.count || whole.place != pieces.place)
+        abort();
+    (void)sql_rows_parse(sql, n, &whole);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const char *rest = (const char *)data + 1;
     switch (n ? data[0] : 0) {
     case 'f': try_file(data + 1, n - 1); break;
     case 'h': try_head(rest, n - 1); break;
     case 'i': try_items(rest, n - 1); break;
+    case 'r': try_rows(rest, n - 1); break;
     case 'g': try_chunk(rest, n - 1); break;
     default: break;
     }

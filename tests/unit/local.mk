@@ -71,6 +71,7 @@ UNIT_TESTS = \
     tests/unit/setup/test_backup_file \
     tests/unit/setup/test_backup_health \
     tests/unit/setup/test_masker \
+    tests/unit/setup/test_sql_rows \
     tests/unit/setup/test_support_bundle \
     tests/unit/store/test_migrate \
     tests/unit/store/test_store_errno \

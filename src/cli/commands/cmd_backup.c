@@ -136,6 +136,9 @@ static int cmd_backup_show_proof(struct cli *cli, const struct restore *r, const
     _cleanup_json_ json_t *told = json_object();
     const struct database_counts *counts = &proof->counts;
     char at[CLOCK_RFC3339_BYTES];
+    uint64_t rows = 0;
+    for (size_t i = 0; i < r->rows.count; i++)
+        rows += r->rows.tables[i].rows;
     clock_format(r->reader.head.at_ms, at);
     show_line(cli, "%-14s %s, of %.19sZ, made by version %s on %s", "backup", r->reader.path, at, r->reader.head.version,
               r->reader.head.host);
@@ -144,6 +147,10 @@ static int cmd_backup_show_proof(struct cli *cli, const struct restore *r, const
               proof->migrated ? ", brought up to this version there" : ", that of this version");
     show_line(cli, "%-14s %" PRIu64 " clusters, %" PRIu64 " vCenters, %" PRIu64 " users, %" PRIu64 " audit lines", "holds",
               counts->clusters, counts->vcenters, counts->users, counts->audit_lines);
+    if (r->has_rows)
+        show_line(cli, "%-14s %" PRIu64 " in %zu tables, each as many as were written", "rows", rows, r->rows.count);
+    else
+        show_line(cli, "%-14s not compared: this backup, of an older version, does not tell how many were written", "rows");
     show_line(cli, "%-14s all %" PRIu64 " open", "sealed values", proof->sealed_values);
     show_line(cli, "%-14s unbroken to its end", "audit log");
     if (!cli->is_json)
@@ -155,6 +162,7 @@ static int cmd_backup_show_proof(struct cli *cli, const struct restore *r, const
     json_put_int(told, "users", (int64_t)counts->users);
     json_put_int(told, "audit_lines", (int64_t)counts->audit_lines);
     json_put_int(told, "sealed_values", (int64_t)proof->sealed_values);
+    json_put_bool(told, "rows_compared", r->has_rows);
     return show_json(cli, told, err);
 }
 

@@ -16,13 +16,17 @@ static int database_exec(struct db_conn *conn, void *arg, struct err *err) {
 }
 
 /* Names cannot be parameters of a statement, so the alphabet is checked. */
+static int database_put_name(struct strbuf *sql, const char *before, const char *name, const char *behind, struct err *err) {
+    if (!*name || strlen(name) > 64 || name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+        return err_set(err, ERR_UNPROCESSABLE, "\"%.64s\" is no name of a database or table", name);
+    strbuf_addf(sql, "%s `%s`%s", before, name, behind);
+    return strbuf_check(sql, "statement", err);
+}
+
 static int database_run(struct store *admin, const char *before, const char *name, const char *behind, struct err *err) {
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init(&sql, STATEMENT_BYTES_MAX);
-    if (!*name || strlen(name) > 64 || name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
-        return err_set(err, ERR_UNPROCESSABLE, "\"%.64s\" is no name of a database", name);
-    strbuf_addf(&sql, "%s `%s`%s", before, name, behind);
-    int rc = strbuf_check(&sql, "statement", err);
+    int rc = database_put_name(&sql, before, name, behind, err);
     return rc ? rc : store_read(admin, database_exec, sql.data, err);
 }
 
@@ -40,6 +44,17 @@ int database_count_tables(struct store *admin, const char *name, unsigned *table
                              DB_ARGS(db_text(name)), DB_INTO(DB_TO(count)), "no answer", err);
     if (!rc)
         *tables = (unsigned)count;
+    return rc;
+}
+
+int database_count_rows(struct store *store, const char *table, uint64_t *rows, struct err *err) {
+    _cleanup_strbuf_ struct strbuf sql;
+    uint64_t count = 0;
+    strbuf_init(&sql, STATEMENT_BYTES_MAX);
+    int rc = database_put_name(&sql, "SELECT COUNT(*) FROM", table, "", err);
+    rc = rc ? rc : store_query_row(store, sql.data, DB_ARGS_NONE, DB_INTO(DB_TO(count)), "no answer", err);
+    if (!rc)
+        *rows = count;
     return rc;
 }
 

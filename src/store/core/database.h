@@ -16,6 +16,9 @@ int database_drop(struct store *admin, const char *name, struct err *err);
 /* How many tables it has; 0 also if it is not there, or `admin` may see none of it. */
 int database_count_tables(struct store *admin, const char *name, unsigned *tables, struct err *err);
 
+/* How many rows a table of the store's database has. ERR_SCHEMA: it is not there. */
+int database_count_rows(struct store *store, const char *table, uint64_t *rows, struct err *err);
+
 /* What is in the database of a store. */
 struct database_counts {
     uint64_t clusters, vcenters, users, audit_lines;

@@ -308,7 +308,8 @@ def test_verify(place: Place) -> None:
     path = place.backup()
     proof = place.kaasd.ctl.run("backup", "--verify", str(path), *admin_options(place.world))
     assert proof.returncode == 0, proof.stderr
-    for words in ("whole and unchanged", "1 vCenters", "sealed values  all", "audit log      unbroken to its end"):
+    for words in ("whole and unchanged", "1 vCenters", "tables, each as many as were written",
+                  "sealed values  all", "audit log      unbroken to its end"):
         assert words in proof.stdout
     wrong = place.kaasd.ctl.run("backup", "--verify", str(path), "--master-key", str(other_key(place)), *admin_options(place.world))
     assert wrong.returncode == FAILED and backups.head_of(path.read_bytes())["master_key"] in wrong.stderr
@@ -328,6 +329,19 @@ def broken_in(place: Place, sql: bytes, by: bytes) -> subprocess.CompletedProces
 def test_verify_finds_a_changed_audit_line(place: Place) -> None:
     found = broken_in(place, b"'vcenter.register'", b"'vcenter.repair'")
     assert found.returncode == FAILED and "the audit log in the backup is broken" in found.stderr
+    assert not scratches(place.world)
+
+
+def test_verify_compares_the_numbers_of_rows(place: Place) -> None:
+    """As the dump had them, which stand in its last line; a backup of before has no such line."""
+    found = broken_in(place, b" vcenters=1", b" vcenters=2")
+    assert found.returncode == FAILED and "the table vcenters has 1 rows, and 2 were written into the backup" in found.stderr
+    older = broken_in(place, b"-- rows in kaas:", b"-- nothing of that:")
+    assert older.returncode == 0 and "not compared" in older.stdout
+    plain = backups.open_backup(place.backup().read_bytes(), place.key.read_bytes())
+    told = dict(word.split(b"=") for word in plain.splitlines()[-1].split()[4:])
+    for table in ("clusters", "users", "vcenters", "signing_keys"):  # kaasd writes others meanwhile
+        assert place.world.db.query(f"SELECT COUNT(*) FROM {table}", database="kaas") == [(int(told[table.encode()]),)]
     assert not scratches(place.world)
 
 
