@@ -227,10 +227,18 @@ def test_an_hx_that_answers_otherwise(place: Place, kind: str, state: str, reaso
     if reason:
         assert timedelta(seconds=40) < datetime.fromisoformat(got["next_at"]) - datetime.fromisoformat(got["tried_at"])
         assert place.lines()[-1] == ("hx_cluster.publish", "upstream_error", reason)
-        until(lambda: place.checks() == ["warning"], "health")
     assert place.hx.logins == 1
     place.hx.clear_faults()
     place.publish()
+
+
+def test_health_warns_while_it_cannot_be_told(place: Place) -> None:
+    place.hx.fault(PATH, "status:500")
+    place.publish("failing", "protocol")
+    until(lambda: place.checks() == ["warning"], "health")
+    place.hx.clear_faults()
+    place.publish()
+    until(lambda: place.checks() == ["ok"], "health")
 
 
 def test_nothing_is_said_to_who_is_not_vouched_for(place: Place, tmp_path: Path) -> None:
