@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from env.api import Api
 from env.certs import ServerCert, make_server_cert
+from env.clock import Clock, clocked_world
 from env.full import World
-from env.wait import until
 from hx import HxConnect
 
-pytestmark = [pytest.mark.long(45), pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
+pytestmark = [pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
 
 PASSWORD = "S3cret of HX"
 EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"  # the last one has no HX cluster at first
@@ -160,7 +160,7 @@ def test_by_kaasctl(place: Place) -> None:
     assert ctl.run("vcenter", "hx-credential", vcenter).returncode != 0
 
 
-def moves(place: Place, stack: ExitStack) -> None:
+def moves(place: Place, stack: ExitStack, clock: Clock) -> None:
     """To another address, which vCenter tells: followed if its certificate is good, and history stays."""
     before, old = place.connection(EAST), place.hx[EAST]
     stranger = make_server_cert(place.world.scratch.path / "stranger")
@@ -168,10 +168,10 @@ def moves(place: Place, stack: ExitStack) -> None:
     for cert in (stranger, place.cert):
         hx = appear(place, stack, EAST, cert=cert)
         if cert is stranger:
-            until(lambda: hx.handshakes_broken > 1, "some looks at the certificate")  # noqa: B023 - called here only
+            clock.hasten(lambda: hx.handshakes_broken > 1, "some looks at the certificate")  # noqa: B023 - called here only
             assert (place.connection(EAST)["port"], hx.calls) == (old.port, [])
             hx.stop()
-    until(lambda: place.state(EAST) == "ok" and place.connection(EAST)["port"] == hx.port, "the connection at the new address")
+    clock.hasten(lambda: place.state(EAST) == "ok" and place.connection(EAST)["port"] == hx.port, "the connection at the new address")
     assert hx.logins == 1
     now = place.connection(EAST)
     assert (now["hx_cluster"]["id"], now["inherited"], now["created_at"]) == (place.ids[EAST], True, before["created_at"])
@@ -181,7 +181,8 @@ def test_hx_clusters_are_connected_by_themselves(tmp_path: Path) -> None:
     """Where the CA vouches for the address, and not again once somebody has disconnected one. A new one learns where KaaS is, too."""
     ca_file = tmp_path / "ca.pem"
     shutil.copy(make_server_cert(tmp_path / "other").ca_file, ca_file)
-    with World("u", options={"hx": {"read_interval": "1s", "ca_file": str(ca_file)}}) as world, ExitStack() as stack:
+    options = {"hx": {"read_interval": "1s", "ca_file": str(ca_file)}}
+    with clocked_world("u", options=options) as (world, clock), ExitStack() as stack:
         world.join()
         place = make(world, tmp_path / "hx", stack)
         place.set()
@@ -189,15 +190,15 @@ def test_hx_clusters_are_connected_by_themselves(tmp_path: Path) -> None:
         world.kaasd.stop()
         world.kaasd.start()
         place.admin = world.kaasd.admin()
-        until(lambda: [place.state(moref) for moref in (EAST, WEST)] == ["ok", "ok"], "both connections")
+        clock.hasten(lambda: [place.state(moref) for moref in (EAST, WEST)] == ["ok", "ok"], "both connections")
         assert [place.connection(moref)["inherited"] for moref in (EAST, WEST)] == [True, True]
         assert [hx.logins for hx in place.hx.values()] == [1, 1]
         place.admin.expect(204, "DELETE", f"/v2/hx-clusters/{place.ids[WEST]}/connection")
         reads = place.hx[EAST].count("/coreapi")
         hx = appear(place, stack, PLAIN, "token")  # nobody does anything for this one
-        told = until(lambda: hx.registrations.kept, "the registration of KaaS at an HX cluster that is new")
+        told = clock.hasten(lambda: hx.registrations.kept, "the registration of KaaS at an HX cluster that is new")
         assert (told["vcenter_id"], told["panel_url"]) == (world.vcenter.instance_uuid, f"{world.kaasd.url}/ui/panel")
-        until(lambda: place.hx[EAST].count("/coreapi") > reads + 30, "some more rounds")
+        clock.hasten(lambda: place.hx[EAST].count("/coreapi") > reads + 30, "some more rounds")
         assert place.connection(WEST) == {}
-        moves(place, stack)
+        moves(place, stack, clock)
         assert [hx.violations for hx in place.hx.values()] == [[], [], []]

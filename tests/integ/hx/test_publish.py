@@ -31,11 +31,12 @@ from env.wait import until
 from hx import HxConnect
 from hx.registration import Record, pin_of
 
-pytestmark = [pytest.mark.long(200), pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "src/api", "tests/hx")]
+pytestmark = [pytest.mark.long(100), pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "src/api", "tests/hx")]
 
 PASSWORD = "S3cret of HX"
 UUID = "9004183636114227531:5445300663653806560"
 PATH = "/kaas/v1/registration"
+READING = "/coreapi/v1/hypervisor/vcenter"  # the last call of one
 DAY_S = 24 * 3600
 OPTIONS: dict[str, Any] = {"hx": {"read_interval": "0s", "call_timeout": "5s"}}
 
@@ -557,7 +558,7 @@ def test_one_replica_says_it_for_all_and_any_proves_it(tmp_path: Path) -> None:
     cert = make_server_cert(tmp_path / "hx")
     options = {"hx": {"read_interval": "1s"}}
     with ExitStack() as stack:
-        world = stack.enter_context(World("xq", options=options))
+        world, clock = stack.enter_context(clocked_world("xq", options=options))
         world.join()
         hx = stack.enter_context(HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "HX-East"))
         place = make_place(world, cert, hx)
@@ -566,8 +567,8 @@ def test_one_replica_says_it_for_all_and_any_proves_it(tmp_path: Path) -> None:
         stack.callback(other.stop)
         other.start()
         place.connect()
-        until(lambda: place.show()["state"] == "published", "the publication")
-        hx.wait_for("/coreapi/v1/hypervisor/vcenter", 3)
+        clock.hasten(lambda: place.show()["state"] == "published", "the publication")
+        clock.hasten(lambda: hx.count(READING) >= 3, "three readings")
         [told] = hx.registrations.taken
         for daemon in (world.kaasd, other):
             assert daemon.api().get(f"/v2/publications/{told['nonce']}")["instance_id"] == told["instance_id"]
@@ -575,9 +576,9 @@ def test_one_replica_says_it_for_all_and_any_proves_it(tmp_path: Path) -> None:
         different = second_of_different(world, options)
         stack.callback(different.stop)
         different.start()
-        until(lambda: len(hx.registrations.taken) == 2, "what is different")
-        reads = hx.count("/coreapi/v1/hypervisor/vcenter")
-        hx.wait_for("/coreapi/v1/hypervisor/vcenter", reads + 3)
+        clock.hasten(lambda: len(hx.registrations.taken) == 2, "what is different")
+        reads = hx.count(READING)
+        clock.hasten(lambda: hx.count(READING) >= reads + 3, "three more readings")
         assert len(hx.registrations.taken) == 2
         assert (hx.logins, hx.violations) == (1, [])
 
@@ -589,17 +590,17 @@ def second_of_different(world: World, options: dict[str, Any]) -> Any:
 
 def test_only_what_somebody_has_published_where_it_is_not_automatic(tmp_path: Path) -> None:
     cert = make_server_cert(tmp_path / "hx")
-    with World("xa", options={"hx": {"read_interval": "1s", "auto_publish": False}}) as world, \
+    with clocked_world("xa", options={"hx": {"read_interval": "1s", "auto_publish": False}}) as (world, clock), \
             HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "HX-East") as hx:
         world.join()
         place = make_place(world, cert, hx)
         hx.registrations.demand("token")
         place.connect()
-        hx.wait_for("/coreapi/v1/hypervisor/vcenter", 3)
+        clock.hasten(lambda: hx.count(READING) >= 3, "three readings")
         assert (hx.count(PATH), place.show()["wanted"]) == (0, False)
         place.publish()
         world.db.query("UPDATE hx_publications SET next_at_ms = 1", database="kaas")
-        until(lambda: len(hx.registrations.taken) == 2, "the next day")
+        clock.hasten(lambda: len(hx.registrations.taken) == 2, "the next day")
         assert hx.violations == []
 
 
