@@ -541,7 +541,7 @@ def test_another_version_is_said_at_once(place: Place, tmp_path: Path, monkeypat
     assert place.held
     version, daemon, other = place.held["version"], place.world.kaasd, tmp_path / "kaasd"
     shutil.copy(program("kaasd"), other)
-    other.write_bytes(other.read_bytes().replace(f"\0{version}\0".encode(), f"\0{version[:-1]}x\0".encode()))
+    other.write_bytes(other.read_bytes().replace(f"{version}\0".encode(), f"{version[:-1]}x\0".encode()))
     for path, says in ((other, f"{version[:-1]}x"), (program("kaasd"), version)):
         daemon.stop()  # the token is given back: as if a quarter of an hour had passed
         place.hx.advance(16 * 60)
