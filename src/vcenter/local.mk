@@ -29,6 +29,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/record_note.h \
     src/vcenter/extension/registration.c \
     src/vcenter/extension/registration.h \
+    src/vcenter/extension/registration_role.c \
+    src/vcenter/extension/registration_private.h \
     src/vcenter/extension/rotation.c \
     src/vcenter/extension/rotation.h \
     src/vcenter/extension/rotation_work.c \

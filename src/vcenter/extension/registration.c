@@ -12,9 +12,8 @@
 #include "clock.h"
 #include "vcenter_store.h"
 #include "discovery.h"
-#include "link_task.h"
 #include "platform_links.h"
-#include "state_alarm.h"
+#include "registration_private.h"
 #include "str.h"
 #include "vcenter_store.h"
 #include "vim_alarm.h"
@@ -25,40 +24,11 @@
 #define LOOK_UPS_MAX 64 /* records that are read for our owner mark */
 #define HX_PREFIX "com.springpath.sysmgmt"
 
-/* One registration or unregistration under way. */
-struct registration_work {
-    struct link *link;
-    const struct link_env *env;
-    const struct register_request *joining; /* one of these two */
-    const struct unregister_request *leaving;
-    const struct actor *actor;
-    const struct vcenter_account *account;
-    struct registration_report *report;
-    const char *action; /* for the audit log: "vcenter.register" */
-    struct platform_begun begun;
-    bool take_over, dry_run;
-    bool is_over; /* the dry run has seen what there is to see */
-
-    struct admin_lease lease;
-    struct vcenter vc;
-    struct vim_client *admin; /* logged in as the account: its session must never become the link's */
-    struct vim_user_session who;
-    struct vim_extension *found; /* NULL: no record */
-    struct registration_row row;
-    struct state_alarm alarm;
-    struct extension_record wanted;
-    bool leaves_account; /* until now we log in by an account */
-    struct login_credential certificate, account_credential;
-    struct login_credential *chosen; /* one of the two */
-    enum vim_strategy strategy;
-};
-
 typedef int registration_step(struct registration_work *w, struct err *err);
 
 /* -- reports -------------------------------------------------------------------------------------------------------------- */
 
-/* Appends a sentence (printf). Without memory it is left out: it only explains. */
-__attribute__((format(printf, 2, 3))) static void report_texts_add(struct report_texts *texts, const char *fmt, ...) {
+void report_texts_add(struct report_texts *texts, const char *fmt, ...) {
     char **items = reallocarray(texts->items, texts->count + 1, sizeof(*items));
     char *text = NULL;
     va_list args;
@@ -167,7 +137,7 @@ static int refuse_missing(struct registration_work *w, const struct strbuf *miss
     return err_remedy(err, "give an account of the vCenter that has %s: --user NAME", count > 1 ? "them" : "it");
 }
 
-static int require_privileges(struct registration_work *w, const char *const *privileges, size_t count, struct err *err) {
+int registration_require_privileges(struct registration_work *w, const char *const *privileges, size_t count, struct err *err) {
     struct vim_root_query query = {.subject = {.session_key = w->who.key}, .privileges = privileges, .count = count};
     _cleanup_strbuf_ struct strbuf missing;
     bool granted[PRIVILEGES_MAX] = {false};
@@ -287,98 +257,6 @@ static int run_registration(struct registration_work *w, registration_step *cons
     return rc;
 }
 
-/* -- the role for an account that kaasd logs in by ----------------------------------------------------------------- */
-
-enum set { READING, PROVISIONING };
-
-static const struct {
-    const char *id;
-    enum set set;
-} privileges[] = {
-#define ROLE_PRIVILEGE(id, set, why) {id, set},
-#include "role.def"
-#undef ROLE_PRIVILEGE
-};
-
-static size_t choose_privileges(bool with_provisioning, const char *out[ARRAY_COUNT(privileges)]) {
-    size_t n = 0;
-    for (size_t i = 0; i < ARRAY_COUNT(privileges); i++)
-        if (privileges[i].set == READING || with_provisioning)
-            out[n++] = privileges[i].id;
-    return n;
-}
-
-static int step_check_role(struct registration_work *w, struct err *err) {
-    static const char *const needed[] = {"Authorization.ModifyRoles", "Authorization.ModifyPermissions"};
-    if (!w->joining->role_name)
-        return 0;
-    return require_privileges(w, needed, w->joining->login.user ? 2 : 1, err);
-}
-
-/* A role of this name that somebody else made is not ours to change: it may be given to people. */
-static int refuse_strange_role(struct registration_work *w, struct err *err) {
-    (void)err_set(err, ERR_EXISTS, "vCenter %s has a role \"%s\" that was not made by this installation", w->vc.name,
-                  w->joining->role_name);
-    return err_remedy(err, "choose another name: --create-role NAME");
-}
-
-static int registration_make_or_update(struct registration_work *w, int *role_id, struct err *err) {
-    const char *ids[ARRAY_COUNT(privileges)], *name = w->joining->role_name;
-    size_t count = choose_privileges(w->joining->with_provisioning, ids);
-    struct vim_role_change change = {.name = name, .privileges = ids, .count = count};
-    struct err why = {0};
-    int rc = vim_lookup_role(w->admin, name, role_id, &why);
-    if (rc == ERR_NOT_FOUND)
-        return vim_add_role(w->admin, name, ids, count, role_id, err);
-    if (rc)
-        return err_move(err, rc, &why);
-    if (!str_eq(w->row.role_name, name))
-        return refuse_strange_role(w, err);
-    change.role_id = *role_id;
-    return vim_update_role(w->admin, &change, err);
-}
-
-static int registration_remember(struct registration_work *w, const char *principal, int role_id, struct err *err) {
-    struct registration_row made = {.role_name = (char *)(uintptr_t)w->joining->role_name, /* borrowed */
-                                    .role_id = role_id,
-                                    .role_principal = (char *)(uintptr_t)principal};
-    return registration_store_set_role(w->env->options.store, w->vc.id, &made, err);
-}
-
-static int step_make_role(struct registration_work *w, struct err *err) {
-    const char *user = w->joining->login.user;
-    int role_id = 0;
-    int rc;
-    if (!w->joining->role_name)
-        return 0;
-    rc = registration_make_or_update(w, &role_id, err);
-    if (!rc)
-        rc = registration_remember(w, NULL, role_id, err);
-    if (rc || !user)
-        return rc;
-    rc = vim_grant_root_role(w->admin, user, role_id, err);
-    if (rc == ERR_NOT_FOUND)
-        return err_remedy(err, "is %s the account's name, with its domain (user@domain)?", user);
-    return rc ? rc : registration_remember(w, user, role_id, err);
-}
-
-static int describe_role(struct registration_work *w, struct err *err) {
-    const char *ids[ARRAY_COUNT(privileges)], *name = w->joining->role_name;
-    size_t count;
-    int role_id = 0;
-    bool is_there;
-    if (!name)
-        return 0;
-    count = choose_privileges(w->joining->with_provisioning, ids);
-    is_there = !vim_lookup_role(w->admin, name, &role_id, NULL);
-    if (is_there && !str_eq(w->row.role_name, name))
-        return refuse_strange_role(w, err);
-    report_texts_add(&w->report->steps, "%s the role \"%s\" with %zu privileges", is_there ? "update" : "make", name, count);
-    if (w->joining->login.user)
-        report_texts_add(&w->report->steps, "grant it to %s on the root folder, propagating", w->joining->login.user);
-    return 0;
-}
-
 /* -- the alarm ------------------------------------------------------------------------------------------------------------ */
 
 /* Whatever could prevent it is found before anything is changed. */
@@ -388,7 +266,7 @@ static int step_check_alarm(struct registration_work *w, struct err *err) {
     if (rc || !w->joining->creates_alarms || w->alarm.owner == STATE_ALARM_OURS)
         return rc;
     if (w->alarm.owner == STATE_ALARM_NOBODY)
-        return require_privileges(w, needed, ARRAY_COUNT(needed), err);
+        return registration_require_privileges(w, needed, ARRAY_COUNT(needed), err);
     (void)err_set(err, ERR_EXISTS, "vCenter %s has an alarm \"%s\" that was not made by this installation", w->vc.name,
                   w->alarm.name);
     return err_remedy(err, "rename or remove it (vCenter, Configure, Alarm Definitions), or register without --create-alarms");
@@ -436,70 +314,6 @@ static int step_remove_alarm(struct registration_work *w, struct err *err) {
     return 0;
 }
 
-/* -- taking it away --------------------------------------------------------------------------------------------------------- */
-
-/* The name without its domain: `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. */
-static char *registration_bare_name(const char *account) {
-    const char *slash = strrchr(account, '\\');
-    const char *from = slash ? slash + 1 : account;
-    return strndup(from, strcspn(from, "@"));
-}
-
-static bool is_same_account(const char *a, const char *b) {
-    _cleanup_free_ char *bare_a = registration_bare_name(a), *bare_b = registration_bare_name(b);
-    return bare_a && bare_b && str_eq_nocase(bare_a, bare_b);
-}
-
-/* Only if it is still our role that the account has there: somebody may have given it another one. */
-static const struct vim_permission *registration_find_given(const struct registration_work *w,
-                                                            const struct vim_permission_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        if (!list->items[i].is_group && list->items[i].role_id == w->row.role_id &&
-            is_same_account(list->items[i].principal, w->row.role_principal))
-            return &list->items[i];
-    return NULL;
-}
-
-static int registration_take_back(struct registration_work *w, struct err *err) {
-    _cleanup_done_(vim_permission_list_done) struct vim_permission_list list = {0};
-    const struct vim_permission *given;
-    int rc = vim_list_permissions(w->admin, NULL, &list, err);
-    if (rc)
-        return rc;
-    given = registration_find_given(w, &list);
-    if (given)
-        rc = vim_remove_permission(w->admin, NULL, given->principal, false, err);
-    return rc;
-}
-
-static void tell_role_stays(struct registration_work *w, int rc, const struct err *why) {
-    if (rc == ERR_CONFLICT)
-        report_texts_add(&w->report->left, "the role \"%s\": others have it, so it was left", w->row.role_name);
-    else
-        report_texts_add(&w->report->left, "the role \"%s\": %s", w->row.role_name, why->text);
-}
-
-static void remove_role(struct registration_work *w) {
-    struct err why = {0};
-    int role_id = 0, rc;
-    if (!w->row.role_name)
-        return;
-    rc = vim_lookup_role(w->admin, w->row.role_name, &role_id, &why);
-    if (rc == ERR_NOT_FOUND || (!rc && role_id != w->row.role_id)) {
-        (void)registration_store_set_role(w->env->options.store, w->vc.id, NULL,
-                                          NULL); /* somebody removed it: nothing of ours is left */
-        return;
-    }
-    if (!rc && w->row.role_principal)
-        rc = registration_take_back(w, &why);
-    if (!rc)
-        rc = vim_remove_role(w->admin, role_id, false, &why);
-    if (rc)
-        tell_role_stays(w, rc, &why);
-    else
-        (void)registration_store_set_role(w->env->options.store, w->vc.id, NULL, NULL);
-}
-
 /* -- joining ------------------------------------------------------------------------------------------------------- */
 
 /* What holds whatever step fails, or when kaasd is killed there: the key of each certificate that vCenter may know is in the database
@@ -516,7 +330,7 @@ static int step_check_address(struct registration_work *w, struct err *err) {
 
 static int step_check_joining(struct registration_work *w, struct err *err) {
     static const char *const needed[] = {"Extension.Register", "Extension.Update"};
-    return require_privileges(w, needed, ARRAY_COUNT(needed), err);
+    return registration_require_privileges(w, needed, ARRAY_COUNT(needed), err);
 }
 
 /* A pending certificate is used again: vCenter may know it, so it must not be thrown away for another one. One that cannot be read
@@ -611,7 +425,7 @@ static int step_describe_joining(struct registration_work *w, struct err *err) {
     w->is_over = true;
     if (!w->chosen && !w->joining->login.user)
         return no_way(w, err);
-    rc = describe_role(w, err);
+    rc = registration_describe_role(w, err);
     if (rc)
         return rc;
     list_steps(w);
@@ -706,10 +520,10 @@ static int step_read_inventory(struct registration_work *w, struct err *err) {
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
                           struct err *err) {
     static registration_step *const steps[] = {
-        registration_step_load, step_check_address,   step_sign_in,     step_check_joining,    step_check_role,
-        step_check_alarm,       step_find_record,     step_check_owner, step_make_certificate, step_probe_certificate,
-        step_describe_joining,  step_begin_operation, step_make_role,   step_probe_account,    step_save_pending,
-        step_write_record,      step_tell_credential, step_prove_login, step_activate,         step_make_alarm,
+        registration_step_load, step_check_address,   step_sign_in,           step_check_joining,    registration_check_role,
+        step_check_alarm,       step_find_record,     step_check_owner,       step_make_certificate, step_probe_certificate,
+        step_describe_joining,  step_begin_operation, registration_make_role, step_probe_account,    step_save_pending,
+        step_write_record,      step_tell_credential, step_prove_login,       step_activate,         step_make_alarm,
         step_read_inventory,
     };
     _cleanup_done_(registration_report_done) struct registration_report unused = {0};
@@ -731,7 +545,7 @@ int registration_register(struct link *link, const struct register_request *requ
 
 static int step_check_leaving(struct registration_work *w, struct err *err) {
     static const char *const needed[] = {"Extension.Unregister"};
-    return w->found ? require_privileges(w, needed, ARRAY_COUNT(needed), err) : 0;
+    return w->found ? registration_require_privileges(w, needed, ARRAY_COUNT(needed), err) : 0;
 }
 
 static int step_require_record(struct registration_work *w, struct err *err) {
@@ -780,7 +594,7 @@ static int step_remove_record(struct registration_work *w, struct err *err) {
 
 static int step_remove_role(struct registration_work *w, struct err *err) {
     (void)err;
-    remove_role(w);
+    registration_remove_role(w);
     return 0;
 }
 

@@ -1,0 +1,58 @@
+/* One registration or unregistration, for the files that are its steps. Layer 4 (vcenter); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "link_task.h"
+#include "registration.h"
+#include "state_alarm.h"
+#include "vcenter_store.h"
+
+/* One registration or unregistration under way. */
+struct registration_work {
+    struct link *link;
+    const struct link_env *env;
+    const struct register_request *joining; /* one of these two */
+    const struct unregister_request *leaving;
+    const struct actor *actor;
+    const struct vcenter_account *account;
+    struct registration_report *report;
+    const char *action; /* for the audit log: "vcenter.register" */
+    struct platform_begun begun;
+    bool take_over, dry_run;
+    bool is_over; /* the dry run has seen what there is to see */
+
+    struct admin_lease lease;
+    struct vcenter vc;
+    struct vim_client *admin; /* logged in as the account: its session must never become the link's */
+    struct vim_user_session who;
+    struct vim_extension *found; /* NULL: no record */
+    struct registration_row row;
+    struct state_alarm alarm;
+    struct extension_record wanted;
+    bool leaves_account; /* until now we log in by an account */
+    struct login_credential certificate, account_credential;
+    struct login_credential *chosen; /* one of the two */
+    enum vim_strategy strategy;
+};
+
+/* Appends a sentence (printf). Without memory it is left out: it only explains. */
+__attribute__((format(printf, 2, 3))) void report_texts_add(struct report_texts *texts, const char *fmt, ...);
+
+/* ERR_FORBIDDEN, which names those that the account that signed in lacks on the root folder. */
+int registration_require_privileges(struct registration_work *w, const char *const *privileges, size_t count, struct err *err);
+
+/* -- the role (registration_role.c): without one in the request all do nothing ---------------------------------------------------- */
+
+/* A step: may the account make it? ERR_FORBIDDEN. */
+int registration_check_role(struct registration_work *w, struct err *err);
+
+/* A step: makes or updates the role and gives it to the account that is kept. ERR_EXISTS: a role of this name that is not ours; errors of vim.h and store.h. */
+int registration_make_role(struct registration_work *w, struct err *err);
+
+/* Tells in a dry run what that would do. ERR_EXISTS. */
+int registration_describe_role(struct registration_work *w, struct err *err);
+
+/* Takes it back, as far as it is still ours; the report tells what stays. */
+void registration_remove_role(struct registration_work *w);
