@@ -15,6 +15,7 @@
 #include "vim_guest.h"
 #include "vim_machine.h"
 #include "vim_authorization.h"
+#include "vim_place.h"
 #include "vim_session.h"
 #include "vim_watch.h"
 
@@ -108,11 +109,19 @@ static int on_object(void *arg, const struct vim_watch_object *told, struct err 
 }
 
 /* Each of them is given the answer. */
+static void call_places(struct vim_client *client) {
+    struct vim_place_list list = {0};
+    (void)vim_list_places(client, &list, NULL);
+    vim_place_list_done(&list);
+}
+
 static void call_clusters(struct vim_client *client) {
     const struct tested given = tested;
     size_t bytes = 0;
     const struct vim_watch_events events = {.arg = &bytes, .restarted = on_restarted, .object = on_object};
     (void)vim_read_clusters(client, &events, NULL);
+    tested = given;
+    call_places(client);
     tested = given;
     call_guests(client);
     tested = given;

@@ -6,6 +6,7 @@
 #include "strbuf.h"
 #include "vim.h"
 #include "vim_fake.h"
+#include "vim_place.h"
 #include "vim_told.h"
 
 #define VIEW "<returnval type=\"ContainerView\">session[52a]52b</returnval>"
@@ -204,12 +205,67 @@ static void missing_view_is_an_error(void **state) {
     told_done(&told);
 }
 
+/* -- places that a permission may stand on ------------------------------------------------------------------------------------ */
+
+#define PLACE(type, id, name, parent_type, parent) \
+    "<objects><obj type=\"" type "\">" id "</obj>" NAME(name) PARENT(parent_type, parent) "</objects>"
+
+static void places_have_paths_without_the_folder_of_hosts(void **state) {
+    static const char *const paths[][2] = {
+        {"datacenter-2", "DC0"},
+        {"datacenter-3", "Sites/DC/1"},
+        {"domain-c7", "DC0/HX-East"},
+        {"domain-c8", "DC0/host/HX-West"},
+        {"group-d9", "Sites"},
+        {"group-h5", "DC0/host"},
+        {"group-v6", "Sites/DC/1/vm/KaaS"},
+    };
+    struct fake_world *w = *state;
+    struct vim_place_list list = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(
+        w->fake, "RetrievePropertiesEx",
+        "<returnval>" PLACE("ClusterComputeResource", "domain-c7", "HX-East", "Folder", "group-h1")
+            PLACE("ClusterComputeResource", "domain-c8", "HX-West", "Folder", "group-h5")
+                PLACE("Folder", "group-h1", "host", "Datacenter", "datacenter-2")
+                    PLACE("Folder", "group-h5", "host", "Folder", "group-h1") /* one that somebody called so */
+        PLACE("Folder", "group-v1", "vm", "Datacenter", "datacenter-3") PLACE("Folder", "group-v6", "KaaS", "Folder", "group-v1")
+            PLACE("Datacenter", "datacenter-2", "DC0", "Folder", "group-d1") PLACE("Datacenter", "datacenter-3", "DC%2f1",
+                                                                                   "Folder", "group-d9")
+                PLACE("Folder", "group-d9", "Sites", "Folder", "group-d1") "<objects><obj type=\"Folder\">group-x</obj></objects>"
+                                                                           "</returnval>");
+    assert_int_equal(vim_list_places(w->client, &list, NULL), 0);
+    assert_int_equal(list.count, UNIT_COUNT(paths));
+    for (size_t i = 0; i < list.count; i++) {
+        assert_string_equal(list.items[i].moref, paths[i][0]);
+        assert_string_equal(list.items[i].path, paths[i][1]);
+    }
+    assert_string_equal(list.items[2].type, "ClusterComputeResource");
+    assert_int_equal(fake_count(w->fake, "DestroyView"), 1);
+    vim_place_list_done(&list);
+}
+
+static void a_circle_of_places_is_an_error(void **state) {
+    struct fake_world *w = *state;
+    struct vim_place_list list = {0};
+    fake_answer(w->fake, "CreateContainerView", VIEW);
+    fake_answer(w->fake, "RetrievePropertiesEx",
+                "<returnval>" PLACE("Folder", "group-1", "a", "Folder", "group-2")
+                    PLACE("Folder", "group-2", "b", "Folder", "group-1")
+                        PLACE("Folder", "group-3", "host", "Datacenter", "group-3") "</returnval>");
+    assert_int_equal(vim_list_places(w->client, &list, NULL), ERR_PROTOCOL);
+    assert_null(list.items);
+    vim_place_list_done(NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_world_set_up, fake_world_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(clusters_are_told_with_what_is_above),
         TEST(nothing_to_see),
+        TEST(places_have_paths_without_the_folder_of_hosts),
+        TEST(a_circle_of_places_is_an_error),
         TEST(strange_objects_spoil_nothing),
         TEST(all_pages_are_read),
         TEST(unread_pages_are_cancelled),
