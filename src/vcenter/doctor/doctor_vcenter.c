@@ -8,6 +8,7 @@
 #include "doctor_private.h"
 #include "extension_record.h"
 #include "manifest_log.h"
+#include "platform_store.h"
 #include "replica_store.h"
 #include "str.h"
 #include "vim_authorization.h"
@@ -206,9 +207,35 @@ static const struct {
     {"System.View", "nothing can be asked at all", true, false},
     {"System.Read", "clusters, HX clusters and the rights of people cannot be read", true, false},
     {"Sessions.TerminateSession", "sessions that were left behind are not found and ended", false, false},
-    {"Global.LogEvent", "Kubernetes clusters are not told of in vCenter's events", false, false},
     {"Extension.Update", "the extension record is not repaired by itself", false, true},
 };
+
+/* Events are posted at the vSphere clusters, and a role may have been granted on some of them only. What cannot be asked is not told. */
+static void look_at_events(struct visit *v, struct strbuf *text) {
+    _cleanup_done_(vsphere_cluster_list_done) struct vsphere_cluster_list list = {0};
+    _cleanup_free_ const char **morefs = NULL;
+    _cleanup_free_ bool *granted = NULL;
+    struct vim_privilege_query query = {.subject = {.session_key = v->own.key}, .privilege = "Global.LogEvent"};
+    const struct vsphere_cluster *without = NULL;
+    size_t lacking = 0, asked = 0;
+    if (platform_store_list_vsphere(v->env->options.store, v->vc->id, &list, NULL))
+        return;
+    query.clusters = morefs = calloc(list.count + 1, sizeof(*morefs));
+    granted = calloc(list.count + 1, sizeof(*granted));
+    for (size_t i = 0; morefs && i < list.count; i++)
+        if (!list.items[i].is_gone)
+            morefs[query.count++] = list.items[i].ref.moref;
+    if (!morefs || !granted || vim_check_privileges(v->client, &query, granted, NULL))
+        return;
+    for (size_t i = 0; i < list.count; i++)
+        if (!list.items[i].is_gone && !granted[asked++] && !lacking++)
+            without = &list.items[i];
+    if (without)
+        strbuf_addf(text,
+                    "%sGlobal.LogEvent is missing on %zu of %zu vSphere clusters, such as %s/%s: Kubernetes clusters there are "
+                    "not told of in vCenter's events",
+                    text->len ? "; " : "", lacking, query.count, without->datacenter ? without->datacenter : "?", without->name);
+}
 
 void doctor_look_privileges(struct visit *v, struct finding *f) {
     const char *ids[ARRAY_COUNT(needed)];
@@ -233,10 +260,12 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
         strbuf_addf(&text, "%s%s is missing on the root folder: %s", text.len ? "; " : "", needed[i].id, needed[i].lost);
         status = needed[i].is_vital || status == FINDING_FAILED ? FINDING_FAILED : FINDING_WARNING;
     }
+    look_at_events(v, &text);
+    if (text.len && status == FINDING_OK)
+        status = FINDING_WARNING;
     finding_say(f, status, "%s", text.len ? text.data : "all that we need are there");
     if (text.len)
-        finding_advise(f, "grant %s a role with these on the vCenter object (docs/admin/vcenter.md, \"Privileges\")",
-                       v->own.user_name);
+        finding_advise(f, "grant %s a role with these there (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
 }
 
 #define MANIFEST_WAIT_MS 120000 /* vCenter may take so long to fetch it after a registration */
