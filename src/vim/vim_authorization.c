@@ -366,27 +366,6 @@ int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, s
     return err_move(err, ret, &reason);
 }
 
-struct grant {
-    const char *user_name;
-    int role_id;
-};
-
-static int op_grant(struct vim_context *ctx, void *arg, struct err *err) {
-    struct grant *grant = arg;
-    struct vim25__Permission permission = {
-        .group = xsd__boolean__false_, .roleId = grant->role_id, .propagate = xsd__boolean__true_};
-    VIM_REQUEST(ctx, SetEntityPermissions, "AuthorizationManager", ctx->content.authorization_manager, .__sizepermission = 1,
-                .permission = &permission);
-    request.entity = vim_in_ref(ctx, "Folder", ctx->content.root_folder);
-    permission.principal = vim_in_text(ctx, grant->user_name, "the user name");
-    return VIM_CALL(ctx, SetEntityPermissions, &request, &response, err);
-}
-
-int vim_grant_root_role(struct vim_client *client, const char *user_name, int role_id, struct err *err) {
-    struct grant grant = {.user_name = user_name, .role_id = role_id};
-    return vim_client_run_as_us(client, op_grant, &grant, err);
-}
-
 /* -- permissions: who has which role on an object ------------------------------------------------------------------ */
 
 void vim_permission_list_done(struct vim_permission_list *list) {
@@ -409,6 +388,30 @@ struct access {
 static struct vim25__ManagedObjectReference *put_entity(struct vim_context *ctx, const struct access *access) {
     return access->entity ? vim_in_ref(ctx, access->entity->type, access->entity->moref)
                           : vim_in_ref(ctx, "Folder", ctx->content.root_folder);
+}
+
+struct grant {
+    const struct access *access;
+    const struct vim_grant *given;
+};
+
+static int op_grant(struct vim_context *ctx, void *arg, struct err *err) {
+    const struct grant *grant = arg;
+    struct vim25__Permission permission = {.group = xsd__boolean__false_,
+                                           .roleId = grant->given->role_id,
+                                           .propagate =
+                                               grant->given->does_propagate ? xsd__boolean__true_ : xsd__boolean__false_};
+    VIM_REQUEST(ctx, SetEntityPermissions, "AuthorizationManager", ctx->content.authorization_manager, .__sizepermission = 1,
+                .permission = &permission);
+    request.entity = put_entity(ctx, grant->access);
+    permission.principal = vim_in_text(ctx, grant->given->user_name, "the user name");
+    return VIM_CALL(ctx, SetEntityPermissions, &request, &response, err);
+}
+
+int vim_grant_role(struct vim_client *client, const struct vim_entity *entity, const struct vim_grant *grant, struct err *err) {
+    const struct access access = {.entity = entity};
+    struct grant call = {&access, grant};
+    return vim_client_run_as_us(client, op_grant, &call, err);
 }
 
 static int vim_authorization_take_list(const struct _vim25__RetrieveEntityPermissionsResponse *from,

@@ -87,10 +87,6 @@ int vim_update_role(struct vim_client *client, const struct vim_role_change *cha
  * Authorization.ModifyRoles on the root folder. ERR_NOT_FOUND. */
 int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, struct err *err);
 
-/* Gives the role to a user (not a group) on the root folder, propagating. Other people's permissions stay. Needs
- * Authorization.ModifyPermissions. ERR_NOT_FOUND for an unknown user or role. */
-int vim_grant_root_role(struct vim_client *client, const char *user_name, int role_id, struct err *err);
-
 /* -- permissions: who has which role on an object ------------------------------------------------------------------ */
 
 /* An object of the inventory; NULL in its place means the root folder. */
@@ -111,6 +107,15 @@ struct vim_permission_list {
     size_t count;
 };
 void vim_permission_list_done(struct vim_permission_list *list); /* frees and zeroes; NULL is allowed */
+
+struct vim_grant {
+    const char *user_name; /* not a group */
+    int role_id;
+    bool does_propagate;
+};
+/* Gives a user a role on the object, instead of another one that the user may have had there. Other people's permissions stay. Needs
+ * Authorization.ModifyPermissions there. ERR_NOT_FOUND for an unknown user, role or object. */
+int vim_grant_role(struct vim_client *client, const struct vim_entity *entity, const struct vim_grant *grant, struct err *err);
 
 /* The permissions that stand on the object itself, not inherited ones. Needs System.Read there. ERR_NOT_FOUND: no such object. */
 int vim_list_permissions(struct vim_client *client, const struct vim_entity *entity, struct vim_permission_list *out,

@@ -25,6 +25,7 @@
 #include "vim.h"
 
 #define ROLE_NAME_DEFAULT "Harmony KaaS"
+#define ROLE_NAME_ON_BYTES_MAX 70 /* vCenter takes 80 with what the second role has behind it (registration_role.c) */
 
 /* -- how it stands ------------------------------------------------------------------------------------------------------ */
 
@@ -218,7 +219,8 @@ static json_t *registration_view(const struct registration_report *report, bool 
 const struct member_body h_vcenters_register_body = {
     .more = JSON_MEMBERS(JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"), JSON_TAKES(BOOLEAN, "take_over"),
                          JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(BOOLEAN, "create_alarms"), JSON_TAKES(STRING, "create_role"),
-                         JSON_TAKES(BOOLEAN, "with_provisioning"), JSON_TAKES(OBJECT, "login_account"))};
+                         JSON_TAKES(BOOLEAN, "with_provisioning"), JSON_TAKES(ARRAY, "role_on"),
+                         JSON_TAKES(OBJECT, "login_account"))};
 const struct member_body h_vcenters_unregister_body = {
     .more = JSON_MEMBERS(JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"), JSON_TAKES(BOOLEAN, "dry_run"))};
 
@@ -258,13 +260,39 @@ static int read_login(json_t *body, struct register_request *out, struct err *er
     return rc;
 }
 
+/* Borrowed of the body. */
+static int register_read_objects(const json_t *body, struct register_request *out, struct err *err) {
+    const json_t *list = json_object_get(body, "role_on"), *path;
+    size_t i;
+    if (json_array_size(list) > REGISTRATION_ROLE_ON_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "\"role_on\" takes %d objects at most; name a folder or datacenter above them",
+                       REGISTRATION_ROLE_ON_MAX);
+    json_array_foreach (list, i, path) {
+        if (str_empty(json_string_value(path)))
+            return err_set(err, ERR_UNPROCESSABLE, "\"role_on\" is a list of inventory paths, none of them empty");
+        out->role_on[out->role_on_count++] = json_string_value(path);
+    }
+    return 0;
+}
+
 static int register_read_role(const json_t *body, struct register_request *out, struct err *err) {
+    int rc = register_read_objects(body, out, err);
+    if (rc)
+        return rc;
     out->role_name = json_get_string(body, "create_role");
     out->with_provisioning = json_get_bool(body, "with_provisioning", false);
     if (out->role_name && !*out->role_name)
         out->role_name = ROLE_NAME_DEFAULT;
-    if (out->with_provisioning && !out->role_name)
-        return err_set(err, ERR_UNPROCESSABLE, "\"with_provisioning\" says what a role gets: it needs \"create_role\"");
+    if (out->role_on_count && !(out->role_name && out->login.user))
+        return err_set(err, ERR_UNPROCESSABLE,
+                       "\"role_on\" says where an account gets a role: it needs \"create_role\" and \"login_account\"");
+    if (out->with_provisioning && !out->role_on_count) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "\"with_provisioning\" gives a role what changes things: it needs \"role_on\"");
+        return err_remedy(err, "name the datacenters, folders or vSphere clusters where nodes are to be made");
+    }
+    if (out->role_on_count && strlen(out->role_name) > ROLE_NAME_ON_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "with \"role_on\" the name of the role must not be longer than %d bytes",
+                       ROLE_NAME_ON_BYTES_MAX);
     return out->role_name ? name_check(out->role_name, "create_role", err) : 0;
 }
 

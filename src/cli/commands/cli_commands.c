@@ -137,7 +137,11 @@ OPTIONS register_options[] = {
     {"dry-run", NULL, "print the record, what differs, and the steps; change nothing", OPT_TRUE, "dry_run"},
     {"create-role", "[NAME]", "make a role with least privileges (--create-role=NAME; default \"Harmony KaaS\")"},
     {"ovf-env", "FILE", "OVF environment of a solution install, - for standard input: no account needed"},
-    {"with-provisioning", NULL, "with --create-role: what provisioning needs, too"},
+    {"on", "PATH",
+     "with --create-role: what is needed on objects only on this folder, datacenter or vSphere cluster, as DC0/HX-East; may be "
+     "repeated",
+     OPT_TEXTS, "role_on", 0, true},
+    {"with-provisioning", NULL, "with --on: what provisioning needs there, too"},
     {"create-alarms", NULL, "make an alarm that turns with the state of Kubernetes clusters", OPT_TRUE, "create_alarms"},
     {"service-account", "NAME", "service account of the extension to log in by where certificates cannot (8.0 U2)"},
     {"login-account", "NAME", "account to log in by where nothing else can; kept, sealed; gets the role"},

@@ -11,7 +11,7 @@
 
 /* -- what registering finds and does, for people ---------------------------------------------------------------------------------- */
 
-enum set { READING, PROVISIONING };
+enum set { ON_ROOT, ON_OBJECTS, PROVISIONING };
 
 /* The same list that kaasd gives to vCenter. */
 static const struct {
@@ -33,17 +33,26 @@ static void cmd_register_write_privileges(struct strbuf *out, enum set set) {
     (void)table_write(&t, out, NULL);
 }
 
-/* Tells at once, on standard error, which privileges the role gets and why: reading and provisioning apart. */
-static void cmd_register_note_role(const char *name, bool with_provisioning) {
+/* Tells at once, on standard error, which privileges the role gets and why, and where; `on` NULL: nothing was named. */
+static void cmd_register_note_role(const char *name, const json_t *on, bool with_provisioning) {
+    const json_t *path;
     _cleanup_strbuf_ struct strbuf text;
+    size_t i;
     strbuf_init(&text, 65536);
-    strbuf_addf(&text, "The role \"%s\" gets, beside what every role can see:\n\nFor reading and for its own registration\n",
-                name);
-    cmd_register_write_privileges(&text, READING);
-    strbuf_adds(&text,
-                with_provisioning ? "\nFor provisioning\n" : "\nNothing for provisioning; add that by --with-provisioning.\n");
+    strbuf_addf(&text, "The role \"%s\" gets, beside what every role can see:\n\nOn the root folder%s\n", name,
+                on ? ", not propagating" : ", and so everywhere");
+    cmd_register_write_privileges(&text, ON_ROOT);
+    if (on)
+        strbuf_addf(&text, "\nA role \"%s (objects)\", propagating, on\n", name);
+    json_array_foreach (on, i, path)
+        strbuf_addf(&text, "  %s\n", json_string_value(path));
+    if (on)
+        strbuf_adds(&text, "What lies elsewhere kaasd does not see then, and does not manage. It gets\n");
+    cmd_register_write_privileges(&text, ON_OBJECTS);
     if (with_provisioning)
         cmd_register_write_privileges(&text, PROVISIONING);
+    else
+        strbuf_adds(&text, "\nNothing for provisioning; add that by --with-provisioning, with --on.\n");
     cli_note("%s\n", text.data);
 }
 
@@ -214,12 +223,19 @@ static int cmd_register_put_login_account(struct cli *cli, json_t *body, struct 
 static int cmd_register_put_role(struct cli *cli, json_t *body, struct err *err) {
     const char *name = opt_get(&cli->given, "create-role");
     const bool with_provisioning = opt_get(&cli->given, "with-provisioning");
+    const json_t *on = json_object_get(body, "role_on");
+    if (!name && (with_provisioning || on))
+        return cli_usage(cli, err, "--on and --with-provisioning say what a role gets and where: add --create-role");
+    if (with_provisioning && !on)
+        return cli_usage(cli, err, "--with-provisioning gives what changes things: name with --on where nodes are to be made");
+    if (on && !opt_get(&cli->given, "login-account") && !opt_get(&cli->given, "service-account"))
+        return cli_usage(cli, err, "--on says where an account gets the role: add --login-account or --service-account");
     if (!name)
-        return with_provisioning ? cli_usage(cli, err, "--with-provisioning says what a role gets: add --create-role") : 0;
+        return 0;
     name = *name ? name : ROLE_NAME_DEFAULT;
     json_put_string(body, "create_role", name);
     json_put_bool(body, "with_provisioning", with_provisioning);
-    cmd_register_note_role(name, with_provisioning);
+    cmd_register_note_role(name, on, with_provisioning);
     return opt_get(&cli->given, "dry-run") ? 0 : cli_confirm(cli, "Make this role? Type yes: ", err);
 }
 
@@ -281,7 +297,9 @@ int cmd_vcenter_tell_registered(struct cli *cli, json_t *answer, struct err *err
                                                                : "certificate");
     if (opt_get(&cli->given, "create-role"))
         show_line(cli, "the role is made%s",
-                  has_account ? " and granted to the account on the root folder" : "; nobody has it yet");
+                  !has_account                 ? "; nobody has it yet"
+                  : opt_get(&cli->given, "on") ? " and granted to the account on the root folder, and on what was named"
+                                               : " and granted to the account on the root folder");
     if (opt_get(&cli->given, "create-alarms"))
         show_line(cli,
                   "the alarm of Kubernetes clusters is there; add mail or traps to it in vCenter (Configure, Alarm Definitions)");

@@ -87,6 +87,8 @@ struct registration_row {
     char *role_name;          /* the role we made there; NULL: none */
     int role_id;
     char *role_principal; /* whom we gave it to; NULL: nobody */
+    int object_role_id;   /* the role that we made for objects; 0: none */
+    char *role_objects;   /* on which we gave it to the same: "Datacenter:datacenter-2 ..."; NULL: on none */
 };
 void registration_row_done(struct registration_row *row); /* frees the texts, zeroes; NULL is allowed */
 CLEANUP_DEFINE(struct registration_row, registration_row_done);
@@ -104,7 +106,7 @@ int registration_store_set_due(struct store *store, const char *vcenter_id, bool
 int registration_store_note_repair(struct store *store, const char *vcenter_id, int64_t at_ms, const char *members,
                                    struct err *err);
 
-/* Notes the role that we made (only the three role members count), or forgets it (NULL). ERR_NOT_FOUND. */
+/* Notes the role that we made (only the role members count), or forgets it (NULL). ERR_NOT_FOUND. */
 int registration_store_set_role(struct store *store, const char *vcenter_id, const struct registration_row *role,
                                 struct err *err);
 

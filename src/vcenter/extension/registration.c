@@ -235,6 +235,7 @@ static void registration_work_done(struct registration_work *w) {
     vim_extension_free(w->found);
     registration_row_done(&w->row);
     state_alarm_done(&w->alarm);
+    vim_place_list_done(&w->places);
     extension_record_done(&w->wanted);
     login_credential_done(&w->certificate);
     login_credential_done(&w->account_credential);
@@ -520,11 +521,11 @@ static int step_read_inventory(struct registration_work *w, struct err *err) {
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
                           struct err *err) {
     static registration_step *const steps[] = {
-        registration_step_load, step_check_address,   step_sign_in,           step_check_joining,    registration_check_role,
-        step_check_alarm,       step_find_record,     step_check_owner,       step_make_certificate, step_probe_certificate,
-        step_describe_joining,  step_begin_operation, registration_make_role, step_probe_account,    step_save_pending,
-        step_write_record,      step_tell_credential, step_prove_login,       step_activate,         step_make_alarm,
-        step_read_inventory,
+        registration_step_load,    step_check_address,    step_sign_in,         step_check_joining,     registration_check_role,
+        registration_find_objects, step_check_alarm,      step_find_record,     step_check_owner,       step_make_certificate,
+        step_probe_certificate,    step_describe_joining, step_begin_operation, registration_make_role, step_probe_account,
+        step_save_pending,         step_write_record,     step_tell_credential, step_prove_login,       step_activate,
+        registration_clear_role,   step_make_alarm,       step_read_inventory,
     };
     _cleanup_done_(registration_report_done) struct registration_report unused = {0};
     struct registration_work w = {.link = link,
@@ -562,10 +563,7 @@ static int step_describe_leaving(struct registration_work *w, struct err *err) {
     w->is_over = true;
     if (w->found)
         report_texts_add(steps, "remove the extension %s", w->vc.extension_key);
-    if (w->row.role_name && w->row.role_principal)
-        report_texts_add(steps, "take the role \"%s\" back from %s", w->row.role_name, w->row.role_principal);
-    if (w->row.role_name)
-        report_texts_add(steps, "remove the role \"%s\" unless others have it", w->row.role_name);
+    registration_describe_role_removal(w);
     if (w->alarm.owner == STATE_ALARM_OURS)
         report_texts_add(steps,
                          w->account->user ? "remove the alarm \"%s\"" : "leave the alarm \"%s\", which only an account removes",

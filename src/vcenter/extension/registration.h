@@ -30,15 +30,20 @@ struct vcenter_account {
     const char *user, *password;
 };
 
+#define REGISTRATION_ROLE_ON_MAX 32
+
 struct register_request {
     struct actor actor;
     struct vcenter_account account; /* signs in once; not kept */
     bool take_over;                 /* overwrite the record of another installation */
     bool dry_run;                   /* look and tell; change nothing, there or here */
     const char *role_name;          /* make or update this role; NULL: no role */
-    bool with_provisioning;         /* the role also gets what provisioning needs */
+    bool with_provisioning;         /* and what provisioning needs on these objects; needs role_on */
+    const char *role_on
+        [REGISTRATION_ROLE_ON_MAX]; /* inventory paths: what is needed on objects is granted on these only; needs role_name and login */
+    size_t role_on_count;           /* 0: everything is granted on the root folder, propagating */
     bool creates_alarms;            /* make the alarm of state_alarm.h, unless it is there */
-    struct vcenter_account login;   /* kept, to log in by where certificates cannot; user NULL: none. It gets the role */
+    struct vcenter_account login; /* kept, to log in by where certificates cannot; user NULL: none. It gets the role */
     enum credential_kind login_kind;
 };
 
@@ -70,7 +75,7 @@ void registration_report_done(struct registration_report *report); /* NULL is al
 /* Registers us: signs in as the account, checks privileges and login ways, writes the record, stores the login certificate last, logs
  * in with it, reads the inventory. Safe to repeat: whatever step failed, a key that vCenter knows is in the database, and the next run goes
  * on with it. Nothing is changed at the vCenter unless a way to log in works; a role that was asked for comes before an account is tried.
- * ERR_CREDENTIALS, ERR_FORBIDDEN (privileges missing, named with their object), ERR_CONFLICT (record of another installation and no
+ * ERR_CREDENTIALS, ERR_UNPROCESSABLE (no such object), ERR_FORBIDDEN (privileges missing, named with their object), ERR_CONFLICT (record of another installation and no
  * `take_over`; somebody else is at it), ERR_EXISTS (a role or an alarm of this name that is not ours), ERR_UPSTREAM (no login way works), errors of vim.h and store.h. */
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
                           struct err *err);

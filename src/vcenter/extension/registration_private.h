@@ -8,6 +8,7 @@
 #include "registration.h"
 #include "state_alarm.h"
 #include "vcenter_store.h"
+#include "vim_place.h"
 
 /* One registration or unregistration under way. */
 struct registration_work {
@@ -30,6 +31,10 @@ struct registration_work {
     struct vim_extension *found; /* NULL: no record */
     struct registration_row row;
     struct state_alarm alarm;
+    struct vim_place_list places;                              /* read where the request names objects */
+    const struct vim_place *objects[REGISTRATION_ROLE_ON_MAX]; /* of these: where the role is granted */
+    size_t objects_count;
+    int role_id, object_role_id; /* of the roles that were made; 0: none */
     struct extension_record wanted;
     bool leaves_account; /* until now we log in by an account */
     struct login_credential certificate, account_credential;
@@ -43,16 +48,30 @@ __attribute__((format(printf, 2, 3))) void report_texts_add(struct report_texts 
 /* ERR_FORBIDDEN, which names those that the account that signed in lacks on the root folder. */
 int registration_require_privileges(struct registration_work *w, const char *const *privileges, size_t count, struct err *err);
 
+#define ROLE_OBJECTS_SUFFIX " (objects)"
+#define ROLE_NAME_BYTES 512
+#define ROLE_OBJECTS_BYTES 8192
+
 /* -- the role (registration_role.c): without one in the request all do nothing ---------------------------------------------------- */
 
 /* A step: may the account make it? ERR_FORBIDDEN. */
 int registration_check_role(struct registration_work *w, struct err *err);
 
+/* A step: finds the objects that the request names. ERR_UNPROCESSABLE: there is none of this path, or there are several; errors of vim.h. */
+int registration_find_objects(struct registration_work *w, struct err *err);
+
 /* A step: makes or updates the role and gives it to the account that is kept. ERR_EXISTS: a role of this name that is not ours; errors of vim.h and store.h. */
 int registration_make_role(struct registration_work *w, struct err *err);
 
+/* A step, once the new login stands: takes back what an earlier registration granted and this one does not, as far as it is still ours. Errors of vim.h
+ * and store.h: registering again goes on with it. */
+int registration_clear_role(struct registration_work *w, struct err *err);
+
 /* Tells in a dry run what that would do. ERR_EXISTS. */
 int registration_describe_role(struct registration_work *w, struct err *err);
+
+/* Tells in a dry run of leaving what that would take back. */
+void registration_describe_role_removal(struct registration_work *w);
 
 /* Takes it back, as far as it is still ours; the report tells what stays. */
 void registration_remove_role(struct registration_work *w);

@@ -141,17 +141,6 @@ def test_the_role_is_shown_made_and_removed_again(new: World) -> None:
     assert "Harmony KaaS" not in roles(new)
 
 
-def test_the_role_may_have_what_provisioning_needs(new: World) -> None:
-    said = ctl(new, "register", "--create-role=Full", "--with-provisioning", "--yes")
-    assert "For provisioning" in said
-    assert roles(new)["Full"] > READING
-    assert "Folder.Create" in roles(new)["Full"]
-    ctl(new, "register", "--create-role=Full", "--yes")  # once more: it is made smaller
-    assert roles(new)["Full"] == READING
-    ctl(new, "unregister")
-    assert "Full" not in roles(new)
-
-
 def test_a_role_that_others_have_stays_and_is_told(new: World) -> None:
     ctl(new, "register", "--create-role=Shared", "--yes")
     new.vcenter.control.permit("group-d1", "VSPHERE.LOCAL\\viewer-east", "Shared")

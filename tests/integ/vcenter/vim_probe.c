@@ -319,7 +319,7 @@ static int do_role(const struct words *w, struct err *err) {
     }
     ret = vim_add_role(client, word(w, 1), ids, n, &id, err);
     if (!ret)
-        ret = vim_grant_root_role(client, word(w, 2), id, err);
+        ret = vim_grant_role(client, NULL, &(struct vim_grant){word(w, 2), id, true}, err);
     if (!ret)
         printf("item\t%d\n", id);
     return ret;

@@ -65,7 +65,7 @@ static void writing_calls_of_the_client_are_not_sent(void **state) {
     err_clear(&err);
     assert_refused(w, vim_add_role(w->client, "a", privileges, 1, &role, &err), &err, "AddAuthorizationRole");
     err_clear(&err);
-    assert_refused(w, vim_grant_root_role(w->client, "a", 1, &err), &err, "SetEntityPermissions");
+    assert_refused(w, vim_grant_role(w->client, NULL, &(struct vim_grant){"a", 1, true}, &err), &err, "SetEntityPermissions");
     err_clear(&err);
     assert_refused(w, vim_terminate_session(w->client, "52aa", &err), &err, "TerminateSession");
 }

@@ -13,6 +13,7 @@
 #include "str.h"
 #include "vim_alarm.h"
 #include "vim_authorization.h"
+#include "vim_place.h"
 #include "vim_session.h"
 
 struct platform_world_reg pr;
@@ -329,13 +330,24 @@ int vim_update_role(struct vim_client *client, const struct vim_role_change *cha
     return platform_world_end(0);
 }
 
-int vim_grant_root_role(struct vim_client *client, const char *user_name, int role_id, struct err *err) {
+int vim_list_places(struct vim_client *client, struct vim_place_list *out, struct err *err) {
+    (void)client, (void)out;
+    return err_set(err, ERR_INTERNAL, "no test names objects here");
+}
+
+void vim_place_list_done(struct vim_place_list *list) {
+    (void)list;
+}
+
+int vim_grant_role(struct vim_client *client, const struct vim_entity *entity, const struct vim_grant *grant, struct err *err) {
     int rc = platform_world_begin("grant", true, err);
     (void)client;
     if (rc)
         return rc;
-    assert_int_equal(role_id, 42);
-    (void)snprintf(pr.role_holder, sizeof(pr.role_holder), "%s", user_name);
+    assert_null(entity);
+    assert_int_equal(grant->role_id, 42);
+    assert_true(grant->does_propagate);
+    (void)snprintf(pr.role_holder, sizeof(pr.role_holder), "%s", grant->user_name);
     return platform_world_end(0);
 }
 

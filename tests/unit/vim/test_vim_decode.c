@@ -502,8 +502,8 @@ static void small_calls(void **state) {
     assert_int_equal(vim_add_role(client, "KaaS", privileges, 1, &id, &err), 0);
     assert_int_equal(id, 1001);
     fake_answer(*state, "SetEntityPermissions", "");
-    assert_int_equal(vim_grant_root_role(client, "VSPHERE.LOCAL\\kaas", id, &err), 0);
-    assert_non_null(strstr(fake_last(*state, "SetEntityPermissions"), "<roleId>1001</roleId>"));
+    assert_int_equal(vim_grant_role(client, NULL, &(struct vim_grant){"VSPHERE.LOCAL\\kaas", id, true}, &err), 0);
+    assert_non_null(strstr(fake_last(*state, "SetEntityPermissions"), "<roleId>1001</roleId><propagate>true<"));
     fake_answer(*state, "RetrievePropertiesEx", OBJECT(PROP("roleList", "ArrayOfAuthorizationRole", "")));
     assert_int_equal(vim_lookup_role(client, "KaaS", &id, &err), ERR_NOT_FOUND);
     vim_client_free(client);

@@ -1,0 +1,162 @@
+"""An account with least privileges on named objects: what it is granted where, what kaasd sees and does by it, what changes take back."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from env import vimclient
+from env.full import EXTENSION_KEY, World, add_vcenter
+from env.logins import ours, until, wait_connected
+from env.vcenter import User
+
+pytestmark = pytest.mark.slow
+KAAS = {"X-KaaS": "1"}
+LOGIN = User("kaas-login", "login-Pass1")
+ROLE, OBJECTS = "KaaS least", "KaaS least (objects)"
+ON_ROOT = {"Sessions.ValidateSession", "Sessions.TerminateSession", "Extension.Update", "Extension.Register", "Extension.Unregister"}
+IN_DC0, IN_DC1 = {"domain-c7", "domain-c70", "domain-c40"}, {"domain-c26"}
+WHO = "VSPHERE.LOCAL\\kaas-login"
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[World]:
+    with World("role-on") as world:
+        yield world
+
+
+@pytest.fixture
+def place(whole: World) -> Iterator[World]:
+    """Added; no certificate gets to the vCenter; the account has no permission at all there."""
+    whole.vcenter.control.put_user(LOGIN.name, LOGIN.password, groups=[])
+    add_vcenter(whole.kaasd, whole.vcenter, "--name", "East")
+    whole.kaasd.ctl.ok("vcenter", "set", "East", "--tunnel-port", "0")
+    yield whole
+    for row in whole.admin.items("/v2/clusters"):
+        whole.admin.expect(204, "DELETE", f"/v2/clusters/{row['id']}")
+    whole.part()
+
+
+def register(world: World, *more: str, who: User = LOGIN, ok: bool = True) -> str:
+    for name, user in {"admin": world.vcenter.admin, "login": who}.items():
+        file = world.scratch.path / f"{name}.password"
+        file.write_text(user.password + "\n")
+        file.chmod(0o600)
+    said = world.kaasd.ctl.run(
+        "vcenter", "register", "East", "--user", world.vcenter.admin.login, "--password-file", str(world.scratch.path / "admin.password"),
+        "--login-account", who.login, "--login-password-file", str(world.scratch.path / "login.password"),
+        f"--create-role={ROLE}", "--yes", *more)
+    assert (said.returncode == 0) == ok, said.stdout + said.stderr
+    return said.stdout + said.stderr
+
+
+def leave(world: World) -> None:
+    world.kaasd.ctl.ok("vcenter", "unregister", "East", "--user", world.vcenter.admin.login, "--password-file", "-", "--yes",
+                       stdin=world.vcenter.admin.password + "\n")
+
+
+def granted(world: World) -> dict[str, set[tuple[str, str, bool]]]:
+    """By role of ours: (entity, principal, propagates) of its permissions, read by pyvmomi."""
+    with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
+        manager = instance.RetrieveContent().authorizationManager
+        return {role.name: {(one.entity._moId, one.principal, one.propagate) for one in manager.RetrieveRolePermissions(role.roleId)}
+                for role in vimclient.read_property(instance, manager, "roleList") if role.name.startswith(ROLE)}
+
+
+def privileges(world: World, name: str) -> set[str]:
+    with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
+        manager = instance.RetrieveContent().authorizationManager
+        (role,) = (one for one in vimclient.read_property(instance, manager, "roleList") if one.name == name)
+        return {one for one in role.privilege if not one.startswith("System.")}
+
+
+def seen(world: World) -> set[str]:
+    return {row["moref"] for row in world.admin.items(f"/v2/vcenters/{world.vcenter.instance_uuid}/vsphere-clusters")}
+
+
+def test_an_account_on_one_datacenter_does_all_there_and_sees_nothing_else(place: World) -> None:
+    said = register(place, "--on", "DC0")
+    assert "DC0" in said and "does not manage" in said
+    assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: {("datacenter-2", WHO, True)}}
+    assert (privileges(place, ROLE), privileges(place, OBJECTS)) == (ON_ROOT, {"Global.LogEvent"})
+    wait_connected(place)
+    until(lambda: seen(place) == IN_DC0, "the clusters of DC0")
+    assert {row["vsphere_cluster"]["moref"] for row in place.admin.items("/v2/hx-clusters")} == {"domain-c7", "domain-c70"}
+    assert [row["user_name"] for row in ours(place)] == [WHO]
+
+    status = place.admin.get(f"/v2/vcenters/{place.vcenter.instance_uuid}/status")
+    assert (status["missing_privileges"], status["extension"]["limits"], status["extension"]["record"]) == ([], [], "ours")
+    verdict = place.admin.expect(200, "POST", f"/v2/vcenters/{place.vcenter.instance_uuid}/login-account/test", json={}, headers=KAAS)
+    assert verdict["works"] and verdict["missing"] == []
+    doctor = place.admin.expect(200, "POST", f"/v2/vcenters/{place.vcenter.instance_uuid}/doctor")
+    (finding,) = (one for one in doctor["findings"] if one["step"] == "privileges")
+    assert finding["status"] == "ok", finding
+
+    place.kaasd.ctl.ok("cluster", "add", "--name", "prod-1", "--vsphere-cluster", "DC0/HX-East", "--kubernetes-version", "1.31.2")
+    until(lambda: any(one[2].get("cluster") == "prod-1" for one in vimclient.our_events(place.vcenter, "domain-c7", "en")), "the event")
+    assert place.sign_in("viewer-east").names() == ["prod-1"]
+    assert place.sign_in("viewer-dc").names() == ["prod-1"]
+
+
+def test_a_dropped_privilege_is_named_with_its_object(place: World) -> None:
+    register(place, "--on", "DC0/HX-East", "--on", "/DC0/HX-West")
+    until(lambda: seen(place) == {"domain-c7", "domain-c70"}, "the two clusters")
+    place.vcenter.control.role(OBJECTS)
+    place.vcenter.control.forbid("domain-c70", WHO)
+    said = place.kaasd.ctl.run("vcenter", "test-login-account", "East")
+    assert "Global.LogEvent on DC0/HX-East (domain-c7)" in said.stdout
+    assert "System.Read on DC0/HX-West (domain-c70)" in said.stdout or seen(place) == {"domain-c7"}, said.stdout
+
+
+def test_registering_again_moves_what_was_granted(place: World) -> None:
+    register(place, "--on", "DC0", "--on", "DC1/HX-East")
+    assert granted(place)[OBJECTS] == {("datacenter-2", WHO, True), ("domain-c26", WHO, True)}
+    said = register(place, "--on", "DC1", "--with-provisioning", "--dry-run")
+    assert "grant it to kaas-login@vsphere.local on the root folder, not propagating" in said
+    assert "on the datacenter DC1 (datacenter-3), propagating" in said
+    assert "take it back from kaas-login@vsphere.local on the datacenter datacenter-2" in said
+    assert "Folder.Create" in said
+    assert granted(place)[OBJECTS] == {("datacenter-2", WHO, True), ("domain-c26", WHO, True)}
+
+    register(place, "--on", "DC1", "--with-provisioning")
+    assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: {("datacenter-3", WHO, True)}}
+    assert privileges(place, OBJECTS) > {"Global.LogEvent", "Folder.Create"} and privileges(place, ROLE) == ON_ROOT
+    until(lambda: seen(place) == IN_DC1, "the cluster of DC1")
+    register(place)
+    assert granted(place) == {ROLE: {("group-d1", WHO, True)}}
+    assert privileges(place, ROLE) == ON_ROOT | {"Global.LogEvent"}
+    until(lambda: seen(place) == IN_DC0 | IN_DC1, "all clusters")
+
+
+def test_another_account_takes_its_place(place: World) -> None:
+    register(place, "--on", "DC0")
+    other = User("kaas-other", "other-Pass1")
+    place.vcenter.control.put_user(other.name, other.password, groups=[])
+    register(place, "--on", "DC0", who=other)
+    assert granted(place) == {ROLE: {("group-d1", "VSPHERE.LOCAL\\kaas-other", False)},
+                              OBJECTS: {("datacenter-2", "VSPHERE.LOCAL\\kaas-other", True)}}
+
+
+def test_leaving_takes_both_roles_back(place: World) -> None:
+    register(place, "--on", "DC0", "--on", "DC1")
+    place.vcenter.control.permit("datacenter-3", WHO, "ReadOnly")  # by an administrator since then: not ours any more
+    leave(place)
+    assert granted(place) == {}
+    with vimclient.session(place.vcenter, place.vcenter.admin) as instance:
+        manager = instance.RetrieveContent().authorizationManager
+        assert {one.entity._moId for one in manager.RetrieveAllPermissions() if one.principal == WHO} == {"datacenter-3"}
+    place.vcenter.control.forbid("datacenter-3", WHO)
+
+
+def test_a_path_that_is_none_changes_nothing(place: World) -> None:
+    for path in ("DC9", "DC0/host/HX-East", "DC0/HX-Nowhere", "host", "DC0/vm"):
+        said = register(place, "--on", path, ok=False)
+        assert f'"{path}"' in said and "DC0, DC1" in said
+    assert granted(place) == {} and EXTENSION_KEY not in place.vcenter.control.extensions()
+    account = {"username": place.vcenter.admin.login, "password": place.vcenter.admin.password}
+    path = f"/v2/vcenters/{place.vcenter.instance_uuid}/register"
+    login = {"kind": "account", "username": LOGIN.login, "password": LOGIN.password}
+    for wrong in ({"role_on": ["DC0"]}, {"role_on": ["DC0"], "create_role": ROLE}, {"with_provisioning": True, "create_role": ROLE},
+                  {"role_on": [7], "create_role": ROLE, "login_account": login},
+                  {"role_on": ["DC0"], "create_role": "x" * 75, "login_account": login}):
+        assert place.admin.call("POST", path, json={**account, **wrong}, headers=KAAS).status_code in (400, 422)
