@@ -23,6 +23,19 @@
 
 /* -- health ------------------------------------------------------------------------------------------------------------- */
 
+/* A verdict that is bad says what is wrong, and names what withholds something from us with its path. */
+static void tell_verdict(struct link *link, struct finding *f) {
+    _cleanup_done_(verdicts_done) struct verdicts v = {0};
+    enum verdict_kind kind;
+    const struct verdict *bad = link_get_verdicts(link, &v, NULL) ? NULL : verdicts_find_bad(&v, &kind);
+    if (!bad)
+        return;
+    f->since_ms = bad->since_ms;
+    finding_say(f, f->status == FINDING_OK ? FINDING_WARNING : f->status, "not %s (%s): %s", verdict_kind_name(kind),
+                vc_fault_name(bad->fault), bad->text);
+    finding_advise(f, "%s", bad->remedy);
+}
+
 static void check_link(struct link *link, struct findings *out) {
     struct finding f = {.step = "vcenter", .is_elsewhere = true};
     struct link_report report;
@@ -35,6 +48,8 @@ static void check_link(struct link *link, struct findings *out) {
         f.status = FINDING_WARNING;
     finding_say(&f, f.status, "%s", report.reason[0] ? report.reason : link_state_name(report.state));
     finding_advise(&f, "%s", report.state == LINK_NOT_REGISTERED ? "run: kaasctl vcenter register" : report.remedy);
+    if (report.state != LINK_NOT_REGISTERED)
+        tell_verdict(link, &f);
     findings_add(out, &f);
 }
 

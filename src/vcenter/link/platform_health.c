@@ -149,6 +149,16 @@ static void write_expiry(void *page, const struct expiry *e) {
     metric_sample(page, METRIC_CERTIFICATE_END, (double)e->not_after_ms / 1000, e->what, e->vcenter);
 }
 
+/* What cannot be judged has no sample. */
+static void write_verdicts(struct link *link, const char *name, void *page) {
+    _cleanup_done_(verdicts_done) struct verdicts v = {0};
+    if (link_get_verdicts(link, &v, NULL))
+        return;
+    for (enum verdict_kind kind = 0; kind < VERDICT_KINDS; kind++)
+        if (v.of[kind].value != VERDICT_UNKNOWN)
+            metric_sample(page, METRIC_VCENTER_VERDICT, v.of[kind].value == VERDICT_YES, name, verdict_kind_name(kind));
+}
+
 /* Of the vCenters that there are now, under the names that they have now: what is counted would keep those of before. */
 static void write_link(struct link *link, void *page) {
     struct watch_report report;
@@ -156,6 +166,7 @@ static void write_link(struct link *link, void *page) {
     link_get_name(link, name);
     watch_get_report(link_watch(link), &report);
     metric_sample(page, METRIC_VCENTER_UP, link_get_state(link) == LINK_CONNECTED, name);
+    write_verdicts(link, name, page);
     metric_sample(page, METRIC_WATCH_UP, report.is_watching, name);
     metric_sample(page, METRIC_WATCH_OBJECTS, report.objects, name);
     worker_pool_write_metrics(link_pool(link), page, "vcenter", name, NULL);

@@ -32,6 +32,13 @@ int verdicts_copy(const struct verdicts *from, struct verdicts *out, struct err 
     return 0;
 }
 
+const struct verdict *verdicts_find_bad(const struct verdicts *v, enum verdict_kind *kind) {
+    for (*kind = 0; *kind < VERDICT_KINDS; (*kind)++)
+        if (v->of[*kind].value == VERDICT_NO)
+            return &v->of[*kind];
+    return NULL;
+}
+
 /* The time of a value that stays what it was stays, too. */
 static void verdict_set(struct verdict *v, enum verdict_value value, int64_t now_ms) {
     if (v->value != value || !v->since_ms)

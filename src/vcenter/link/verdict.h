@@ -50,6 +50,9 @@ void verdicts_done(struct verdicts *v); /* NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int verdicts_copy(const struct verdicts *from, struct verdicts *out, struct err *err);
 
+/* The first that is bad, and which one that is; NULL: none. */
+const struct verdict *verdicts_find_bad(const struct verdicts *v, enum verdict_kind *kind);
+
 #define VERDICT_CLOCK_OFF_MAX_S 300 /* Kerberos gives up there (RFC 4120 section 1.6) */
 
 /* A call with our own session got an answer: reachable and valid, unless the clocks differ too much. Needs `name`, the vCenter's. */

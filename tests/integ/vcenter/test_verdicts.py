@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -52,6 +53,17 @@ class Place:
     def authorised(self, vcenter: StrictVcenter) -> dict[str, Any]:
         """By path of the object."""
         return {row["path"]: row for row in self.verdicts(vcenter)["objects"]}
+
+    def checks(self) -> list[dict[str, Any]]:
+        """Of health: the lines of vCenters that are not well."""
+        checks = self.world.kaasd.ctl.json("health")["checks"]
+        return [check for check in checks if check["name"].startswith("vcenter:") and check["status"] != "ok"]
+
+    def metric(self, vcenter: str, verdict: str) -> int | None:
+        """None: there is no sample."""
+        page = self.world.admin.call("GET", "/metrics").text
+        told = re.search(rf'^kaas_vcenter_verdict{{vcenter="{vcenter}",verdict="{verdict}"}} (\d)$', page, re.M)
+        return int(told[1]) if told else None
 
     def set_password(self, password: str) -> None:
         self.world.kaasd.ctl.ok("vcenter", "set-password", "east", "--password-file", "-", stdin=password + "\n")
@@ -203,6 +215,7 @@ def test_a_fault_of_the_way_or_the_login_is_told_by_its_word(place: Place, fault
     assert {told[kind]["verdict"] for kind in before} <= {"yes"}
     if fault != "clock_skew":  # the session lives
         assert {told[kind]["verdict"] for kind in behind} <= {"unknown"}
+        assert [place.metric("west", kind) for kind in (bad, *behind)] == [0, *(None for _ in behind)]
     undo(place)
     place.until_fault(place.west, None)
 
@@ -282,6 +295,11 @@ def test_a_right_that_is_missing_on_one_vsphere_cluster_is_told_with_its_path(pe
     again = place.until_fault(place.east, "object_privilege_missing")
     assert again["authorised"] == told["authorised"]
     assert [row["authorised"] for row in again["objects"]] == [row["authorised"] for row in told["objects"]]
+    [check] = place.checks()
+    assert (check["name"], check["status"]) == ("vcenter:east", "warning")
+    assert check["detail"] == f"not authorised (object_privilege_missing): {missing[0]} missing on {path}"
+    assert place.metric("east", "authorised") == 0
+    assert place.metric("west", "authorised") == 1
     said = place.world.kaasd.ctl.run("vcenter", "status", "east")
     assert said.returncode == 1
     assert f"{missing[0]} missing on {path}" in said.stdout
@@ -289,6 +307,7 @@ def test_a_right_that_is_missing_on_one_vsphere_cluster_is_told_with_its_path(pe
     mended = place.until_fault(place.east, None)
     assert mended["authorised"]["since"] > told["authorised"]["since"]
     assert mended["valid"] == told["valid"]
+    assert place.checks() == []
 
 
 def test_a_vsphere_cluster_that_is_gone_is_told_with_its_path(place: Place) -> None:
