@@ -340,27 +340,33 @@ static int take_text(struct xml_walk *w, const char *at, size_t n, struct strbuf
     return 0;
 }
 
+/* What is kept for what the element is: ids of managed objects, versions, the full name of the product. */
+static bool is_kept_value(const struct element *e, const char *text) {
+    static const char product[] = "VMware vCenter Server ";
+    const char *name = local_of(e->name);
+    if (e->is_reference)
+        return is_moref(text) || (strlen(text) < 41 && is_made_of(text, LETTERS));
+    if (str_eq(name, "version") || str_eq(name, "apiVersion") || str_eq(name, "build"))
+        return is_version(text);
+    return str_eq(name, "fullName") && str_starts(text, product) && is_made_of(text + strlen(product), DIGITS ". build-");
+}
+
 /* The text of an element, by what the element is. */
 static void put_value(struct xml_walk *w, const struct element *e, const char *text) {
-    const char *name = local_of(e->name);
     _cleanup_strbuf_ struct strbuf value;
     int64_t ms;
     strbuf_init_secret(&value, 1U << 20);
-    if (e->is_secret)
+    if (e->is_secret) {
         strbuf_adds(&value, REDACTED);
-    else if (e->is_time_of_server && clock_parse(text, &ms)) {
+    } else if (e->is_time_of_server && clock_parse(text, &ms)) {
         char told[CLOCK_RFC3339_BYTES];
         clock_format((ms - w->p->now_ms) / 1000 * 1000, told);
         strbuf_adds(&value, told);
-    } else if (e->is_reference && (is_moref(text) || (strlen(text) < 41 && is_made_of(text, LETTERS))))
+    } else if (is_kept_value(e, text)) {
         strbuf_adds(&value, text);
-    else if ((str_eq(name, "version") || str_eq(name, "apiVersion") || str_eq(name, "build")) && is_version(text))
-        strbuf_adds(&value, text);
-    else if (str_eq(name, "fullName") && str_starts(text, "VMware vCenter Server ") &&
-             is_made_of(text + strlen("VMware vCenter Server "), DIGITS ". build-"))
-        strbuf_adds(&value, text);
-    else
+    } else {
         pseudonym_text(w->p, text, &value);
+    }
     pseudonym_put_escaped(w->out, value.data);
 }
 
