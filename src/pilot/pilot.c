@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pilot.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -188,6 +189,18 @@ void pilot_probe_direct(struct pilot *p, struct finding *f) {
     pilot_judge_inner(p, f, &inner, "vCenter answers");
 }
 
+/* -- giving up ----------------------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t is_stopped;
+
+void pilot_stop(void) {
+    is_stopped = 1;
+}
+
+bool pilot_is_stopped(void) {
+    return is_stopped;
+}
+
 /* -- the run ------------------------------------------------------------------------------------------------------------------- */
 
 static int open_vcenter(struct pilot *p, struct err *err) {
@@ -223,7 +236,9 @@ static void make_probe(struct pilot *p, const struct probe *probe, struct findin
     struct finding f = {.status = FINDING_SKIPPED};
     (void)snprintf(f.step, sizeof(f.step), "%s", probe->id);
     (void)snprintf(f.title, sizeof(f.title), "%s", probe->title);
-    if (p->has[probe->need])
+    if (pilot_is_stopped())
+        finding_say(&f, FINDING_SKIPPED, "given up");
+    else if (p->has[probe->need])
         probe->look(p, &f);
     else
         finding_say(&f, FINDING_SKIPPED, "%s", lacks[probe->need]);

@@ -5,6 +5,8 @@
  * the token that it makes are ended before it returns. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "err.h"
 #include "finding.h"
 #include "http_client.h"
@@ -34,6 +36,11 @@ struct pilot_options {
  * http_client_global_init. Blocks for minutes at most. ERR_NOMEM; ERR_EXISTS and ERR_IO: the folder of
  * the recording cannot be used, nothing was asked. */
 int pilot_run(const struct pilot_options *options, struct findings *out, struct err *err);
+
+/* For a handler of signals: the call that is out ends as it does (it may be the one that waits for news), no further probe is made, and all sessions are ended. */
+void pilot_stop(void);
+/* Has it been called? */
+bool pilot_is_stopped(void);
 
 /* How the row of docs/admin/compatibility.md begins that this probe is about; "": none has it. Static. */
 const char *pilot_row(const char *probe);

@@ -147,7 +147,9 @@ void pilot_probe_watch(struct pilot *p, struct finding *f) {
     if (!rc)
         rc = vim_watch_next(watch, &events, &err);
     const size_t first = objects;
-    for (int i = 0; !rc && i < WATCH_TRIES_MAX && longest_ms < wait_ms && clock_mono_ms() - began_ms < 3 * wait_ms; i++) {
+    for (int i = 0;
+         !rc && !pilot_is_stopped() && i < WATCH_TRIES_MAX && longest_ms < wait_ms && clock_mono_ms() - began_ms < 3 * wait_ms;
+         i++) {
         const int64_t asked_ms = clock_mono_ms();
         rc = vim_watch_next(watch, &events, &err);
         if (clock_mono_ms() - asked_ms > longest_ms)

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pilot.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "cli_address.h"
@@ -135,6 +136,28 @@ static int cmd_pilot_read_wait(struct cli *cli, unsigned *out, struct err *err) 
     return 0;
 }
 
+/* -- the run ------------------------------------------------------------------------------------------------------------------- */
+
+static void cmd_pilot_on_signal(int number) {
+    (void)number;
+    pilot_stop();
+}
+
+/* A signal lets the sessions and the token be given back first; a second one ends the program at once. */
+static int cmd_pilot_run(struct cli *cli, const struct pilot_options *options, struct findings *findings, struct err *err) {
+    static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = cmd_pilot_on_signal, .sa_flags = (int)SA_RESETHAND}, before[ARRAY_COUNT(watched)];
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
+        (void)sigaction(watched[i], &action, &before[i]);
+    int rc = pilot_run(options, findings, err);
+    for (size_t i = 0; i < ARRAY_COUNT(watched); i++)
+        (void)sigaction(watched[i], &before[i], NULL);
+    if (pilot_is_stopped())
+        cli->status = CLI_FAILED;
+    return rc;
+}
+
 int cmd_pilot_send(struct cli *cli, json_t *body, json_t **answer, struct err *err) {
     _cleanup_done_(cmd_pilot_target_done) struct cmd_pilot_target vcenter = {
         .what = "vCenter",
@@ -169,7 +192,7 @@ int cmd_pilot_send(struct cli *cli, json_t *body, json_t **answer, struct err *e
     options.vcenter = vcenter.server;
     options.hx = hx.server;
     cli_note("asking; nothing is changed there. A call that waits for news takes up to %u s.", options.wait_s);
-    rc = pilot_run(&options, &findings, err);
+    rc = cmd_pilot_run(cli, &options, &findings, err);
     if (!rc)
         *answer = cmd_pilot_report(&findings);
     return rc;

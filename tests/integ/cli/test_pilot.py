@@ -4,6 +4,7 @@ what reads. No kaasd runs here."""
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,10 +60,14 @@ def secret(scratch: Scratch, name: str, text: str) -> Path:
     return path
 
 
-def pilot(scratch: Scratch, vcenter: Vcenter, *more: str | Path, user: User | None = None) -> subprocess.CompletedProcess[str]:
+def command(scratch: Scratch, vcenter: Vcenter, user: User | None = None) -> list[object]:
     who = user or vcenter.admin
-    argv = [program("kaasctl"), "pilot", "--read-only", "--vcenter", vcenter.address, "--user", who.login, "--password-file",
-            secret(scratch, who.name, who.password), "--wait", "1", "--direct-port", "0", "--tunnel-port", vcenter.tunnel_port or 0, *more]
+    return [program("kaasctl"), "pilot", "--read-only", "--vcenter", vcenter.address, "--user", who.login, "--password-file",
+            secret(scratch, who.name, who.password), "--wait", "1", "--direct-port", "0", "--tunnel-port", vcenter.tunnel_port or 0]
+
+
+def pilot(scratch: Scratch, vcenter: Vcenter, *more: str | Path, user: User | None = None) -> subprocess.CompletedProcess[str]:
+    argv = [*command(scratch, vcenter, user), *more]
     return subprocess.run([str(word) for word in argv], capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -171,6 +176,22 @@ def test_a_wrong_password_is_tried_once(fresh: Site) -> None:
     found = odd(result)
     assert found["login"] == "does_not_hold" and {found[name] for name in ("cookie", "ticket", "watch", "hx_keys")} == {GONE}
     assert [row["op"] for row in fresh.vcenter.control.calls()].count("Login") == 1
+
+
+def test_who_gives_up_leaves_no_session(fresh: Site) -> None:
+    """The call that is out ends first; then the sessions are ended, and HX is not asked at all."""
+    held = fresh.vcenter.control.hold("WaitForUpdatesEx", executed=True, count=1)
+    argv = [*command(fresh.scratch, fresh.vcenter), "--thumbprint", fresh.vcenter.sha256, *fresh.hx_options(), "-o", "json"]
+    with subprocess.Popen([str(word) for word in argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        fresh.vcenter.control.await_held(held)
+        process.send_signal(signal.SIGINT)
+        fresh.vcenter.control.release(held)
+        out, _ = process.communicate(timeout=120)
+    told = {row["probe"]: row for row in json.loads(out)["probes"]}
+    assert process.returncode == FAILED
+    assert told["login"]["result"] == "holds" and told["extension_list"]["seen"] == "given up"
+    assert told["hx_login"]["result"] == GONE
+    assert fresh.vcenter.control.sessions() == [] and fresh.hx.tokens_held("admin") == 0
 
 
 # -- trust ------------------------------------------------------------------------------------------------------------------
