@@ -9,7 +9,6 @@
 #include "platform.h"
 #include "str.h"
 #include "vim_guest.h"
-#include "vim_session.h"
 #include "vim_watch.h"
 
 #define OBJECTS_COUNT_MAX 20000U

@@ -9,7 +9,7 @@
 #include "pilot_guard.h"
 #include "vim.h"
 #include "vim_extension.h"
-#include "vim_look.h"
+#include "vim_session.h"
 #include "x509.h"
 
 /* What a probe has found and later ones need. */

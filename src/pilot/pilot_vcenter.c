@@ -10,7 +10,6 @@
 #include "str.h"
 #include "uuid.h"
 #include "vim_authorization.h"
-#include "vim_session.h"
 
 #define OLDEST_API "7.0.0.0"
 #define CLOCK_APART_S 5 /* CurrentTime and Date, which are asked for at once */

@@ -53,8 +53,6 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_location.c \
     src/vim/vim_location.h \
     src/vim/vim_login.c \
-    src/vim/vim_look.c \
-    src/vim/vim_look.h \
     src/vim/vim_machine.c \
     src/vim/vim_machine.h \
     src/vim/vim_place.c \

@@ -1,4 +1,4 @@
-/* Sessions of other people: proof of who somebody is, and the list of sessions. Layer 2 (vim).
+/* Sessions of other people: proof of who somebody is, and the list of sessions; and how a vCenter answers, for the pilot. Layer 2 (vim).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A *cookie* (40 hex digits, or the id of a REST session) is a secret that proves possession of a session. A *key*
@@ -63,3 +63,27 @@ int vim_terminate_session(struct vim_client *client, const char *key, struct err
  * at this vCenter, whose instance UUID is `vc_guid`. *out is freed by secret_free. ERR_CREDENTIALS: the vCenter does not know the id;
  * ERR_UNPROCESSABLE: it has a form that none of them has, nothing is sent; general errors: vim.h. */
 int vim_plugin_ticket(struct vim_client *client, const char *session_id, const char *vc_guid, char **out, struct err *err);
+
+/* -- how a vCenter answers, where the answer itself is not wanted: for the pilot ------------------------------------ */
+
+/* What is made for it at the vCenter (a view, a collector, a session) is taken away again. */
+
+struct vim_page {
+    size_t count;                       /* objects in the first page */
+    bool has_more;                      /* others follow */
+    char moref[128], instance_uuid[64]; /* of a virtual machine in it; empty: there is none, or it tells no UUID */
+};
+/* Asks for the instance UUIDs of all virtual machines without saying how many at a time, and takes the first page; the others are cancelled. */
+int vim_look_at_page(struct vim_client *client, struct vim_page *out, struct err *err);
+
+/* Makes a collector of the events by which permissions are watched, and counts what is in its latest page. ERR_UPSTREAM if the vCenter has no manager of events. */
+int vim_look_at_events(struct vim_client *client, size_t *count, struct err *err);
+
+/* Makes a session of the REST interface by name and password (POST /api/session), reads by its id as a cookie of SOAP whose it is, and ends it. Our own
+ * session is not touched; our copies of the secrets are wiped. ERR_NOT_FOUND: this vCenter has no such call (before 7.0 Update 2); ERR_CREDENTIALS: REST takes name
+ * and password, and SOAP knows no session of that id; ERR_UPSTREAM: REST gives no session. */
+int vim_look_at_rest_session(struct vim_client *client, const char *user, const char *password, struct vim_user_session *out,
+                             struct err *err);
+
+/* GET of a page of the same host by whoever has no session: its HTTP status, which may be one that leads elsewhere. What it says is not looked at. */
+int vim_look_at_path(struct vim_client *client, const char *path, long *status, struct err *err);

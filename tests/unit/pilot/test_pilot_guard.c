@@ -9,7 +9,6 @@
 #include "vim_event.h"
 #include "vim_extension.h"
 #include "vim/vim_fake.h"
-#include "vim_look.h"
 #include "vim_session.h"
 
 /* A client whose bytes pass the guard, and the fake vCenter behind. */
