@@ -55,8 +55,6 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_login.c \
     src/vim/vim_machine.c \
     src/vim/vim_machine.h \
-    src/vim/vim_place.c \
-    src/vim/vim_place.h \
     src/vim/vim_property.c \
     src/vim/vim_property.h \
     src/vim/vim_session.c \

@@ -15,7 +15,6 @@
 #include "vim_guest.h"
 #include "vim_machine.h"
 #include "vim_authorization.h"
-#include "vim_place.h"
 #include "vim_session.h"
 #include "vim_watch.h"
 

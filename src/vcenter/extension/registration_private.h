@@ -8,7 +8,7 @@
 #include "registration.h"
 #include "state_alarm.h"
 #include "vcenter_store.h"
-#include "vim_place.h"
+#include "vim_authorization.h"
 
 /* One registration or unregistration under way. */
 struct registration_work {

@@ -122,11 +122,14 @@ static int refuse_path(struct registration_work *w, const char *path, size_t fou
     return err_remedy(err, "give its path from the top, as DC0/HX-East is one; at the top are: %s", top.len ? top.data : "none");
 }
 
+/* The folder `host` of a datacenter may be in it, as it is in what vCenter and our verdicts call an inventory path. */
 static int registration_role_find(struct registration_work *w, const char *path, struct err *err) {
+    const char *from_top = path + (*path == '/'), *host = strstr(from_top, "/host/");
+    _cleanup_free_ char *shorter = host ? str_format("%.*s%s", (int)(host - from_top), from_top, host + strlen("/host")) : NULL;
     const struct vim_place *found = NULL;
     size_t count = 0;
     for (size_t i = 0; i < w->places.count; i++)
-        if (str_eq(w->places.items[i].path, path + (*path == '/'))) {
+        if (str_eq(w->places.items[i].path, from_top) || str_eq(w->places.items[i].path, shorter)) {
             found = &w->places.items[i];
             count++;
         }

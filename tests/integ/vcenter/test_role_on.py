@@ -99,7 +99,7 @@ def test_an_account_on_one_datacenter_does_all_there_and_sees_nothing_else(place
 
 
 def test_a_dropped_privilege_is_named_with_its_object(place: World) -> None:
-    register(place, "--on", "DC0/HX-East", "--on", "/DC0/HX-West")
+    register(place, "--on", "DC0/HX-East", "--on", "/DC0/host/HX-West")
     until(lambda: seen(place) == {"domain-c7", "domain-c70"}, "the two clusters")
     place.vcenter.control.role(OBJECTS)
     place.vcenter.control.forbid("domain-c70", WHO)
@@ -149,7 +149,7 @@ def test_leaving_takes_both_roles_back(place: World) -> None:
 
 
 def test_a_path_that_is_none_changes_nothing(place: World) -> None:
-    for path in ("DC9", "DC0/host/HX-East", "DC0/HX-Nowhere", "host", "DC0/vm"):
+    for path in ("DC9", "DC0/host", "DC0/HX-Nowhere", "host", "DC0/vm"):
         said = register(place, "--on", path, ok=False)
         assert f'"{path}"' in said and "DC0, DC1" in said
     assert granted(place) == {} and EXTENSION_KEY not in place.vcenter.control.extensions()

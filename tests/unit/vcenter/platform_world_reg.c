@@ -13,7 +13,6 @@
 #include "str.h"
 #include "vim_alarm.h"
 #include "vim_authorization.h"
-#include "vim_place.h"
 #include "vim_session.h"
 
 struct platform_world_reg pr;
