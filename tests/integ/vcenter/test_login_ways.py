@@ -90,7 +90,9 @@ def test_a_service_account_is_tied_to_the_extension(place: World) -> None:
 def test_a_dedicated_account_is_called_less_safe(place: World) -> None:
     by_account(place)
     assert vcenter_json(place)["login_strategy"] == "account"
-    assert "less safe" in place.kaasd.ctl.ok("vcenter", "status", "East")
+    status = place.kaasd.ctl.run("vcenter", "status", "East")
+    assert "less safe" in status.stdout
+    assert status.returncode == 1 and "Global.LogEvent missing on" in status.stdout  # which this account has nowhere
     lose_session(place)
     assert rescan(place) == 0
     until(lambda: len(ours(place)) == 1, "a single session")
