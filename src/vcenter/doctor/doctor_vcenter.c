@@ -8,16 +8,14 @@
 #include "doctor_private.h"
 #include "extension_record.h"
 #include "manifest_log.h"
-#include "platform_store.h"
 #include "replica_store.h"
 #include "str.h"
-#include "vim_authorization.h"
+#include "verdict_ask.h"
 #include "watch_run.h"
 
 #define OLDEST_API "7.0.0.0"
 #define OLDEST_NAME "7.0"
 #define CLOCK_WARNING_S 60
-#define CLOCK_FAILED_S 300 /* Kerberos gives up there (RFC 4120 section 1.6) */
 
 /* -- product ----------------------------------------------------------------------------------------------------------------- */
 
@@ -189,7 +187,7 @@ void doctor_look_clock(struct visit *v, struct finding *f) {
         finding_say(f, FINDING_OK, "the clocks differ by less than %d s", llabs(off_s) <= 2 ? 3 : CLOCK_WARNING_S);
         return;
     }
-    finding_say(f, llabs(off_s) > CLOCK_FAILED_S ? FINDING_FAILED : FINDING_WARNING, "vCenter's clock is %lld s %s ours",
+    finding_say(f, llabs(off_s) > VERDICT_CLOCK_OFF_MAX_S ? FINDING_FAILED : FINDING_WARNING, "vCenter's clock is %lld s %s ours",
                 llabs(off_s), off_s > 0 ? "ahead of" : "behind");
     finding_advise(f,
                    "let both follow the same time servers (here: timedatectl; there: vCenter management, Time): certificates and "
@@ -198,72 +196,69 @@ void doctor_look_clock(struct visit *v, struct finding *f) {
 
 /* -- privileges ---------------------------------------------------------------------------------------------------------------- */
 
-/* What our session needs on the root folder, and what does not work without it. An extension's own session may always update its own
- * record; an account may not. */
-static const struct {
-    const char *id, *lost;
-    bool is_vital, is_for_accounts;
-} needed[] = {
-    {"System.View", "nothing can be asked at all", true, false},
-    {"System.Read", "clusters, HX clusters and the rights of people cannot be read", true, false},
-    {"Sessions.TerminateSession", "sessions that were left behind are not found and ended", false, false},
-    {"Extension.Update", "the extension record is not repaired by itself", false, true},
+#define PATHS_MAX 5
+
+struct judged {
+    const struct verdict_object *objects;
+    size_t count;
 };
 
-/* Events are posted at the vSphere clusters, and a role may have been granted on some of them only. What cannot be asked is not told. */
-static void look_at_events(struct visit *v, struct strbuf *text) {
-    _cleanup_done_(vsphere_cluster_list_done) struct vsphere_cluster_list list = {0};
-    _cleanup_free_ const char **morefs = NULL;
-    _cleanup_free_ bool *granted = NULL;
-    struct vim_privilege_query query = {.subject = {.session_key = v->own.key}, .privilege = "Global.LogEvent"};
-    const struct vsphere_cluster *without = NULL;
-    size_t lacking = 0, asked = 0;
-    if (platform_store_list_vsphere(v->env->options.store, v->vc->id, &list, NULL))
-        return;
-    query.clusters = morefs = calloc(list.count + 1, sizeof(*morefs));
-    granted = calloc(list.count + 1, sizeof(*granted));
-    for (size_t i = 0; morefs && i < list.count; i++)
-        if (!list.items[i].is_gone)
-            morefs[query.count++] = list.items[i].ref.moref;
-    if (!morefs || !granted || vim_check_privileges(v->client, &query, granted, NULL))
-        return;
-    for (size_t i = 0; i < list.count; i++)
-        if (!list.items[i].is_gone && !granted[asked++] && !lacking++)
-            without = &list.items[i];
-    if (without)
-        strbuf_addf(text,
-                    "%sGlobal.LogEvent is missing on %zu of %zu vSphere clusters, such as %s/%s: Kubernetes clusters there are "
-                    "not told of in vCenter's events",
-                    text->len ? "; " : "", lacking, query.count, without->datacenter ? without->datacenter : "?", without->name);
+static bool lacks(const struct verdict_object *o, const char *privilege) {
+    for (size_t i = 0; i < o->missing_count; i++)
+        if (str_eq(o->missing[i], privilege))
+            return true;
+    return false;
+}
+
+/* One privilege, the objects that it is missing on, and what does not work without it. */
+static enum finding_status tell_missing(const struct judged *j, const struct verdict_need *need, struct strbuf *text) {
+    size_t paths = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        const struct verdict_object *o = &j->objects[i];
+        if (!lacks(o, need->privilege) || paths++ >= PATHS_MAX)
+            continue;
+        if (paths == 1)
+            strbuf_addf(text, "%s%s is missing on ", text->len ? "; " : "", need->privilege);
+        strbuf_addf(text, "%s%s", paths > 1 ? ", " : "", o->moref[0] ? o->path : "the root folder");
+    }
+    if (paths > PATHS_MAX)
+        strbuf_addf(text, " and %zu more", paths - PATHS_MAX);
+    if (paths)
+        strbuf_addf(text, ": %s", need->lost);
+    return !paths ? FINDING_OK : need->is_vital ? FINDING_FAILED : FINDING_WARNING;
+}
+
+static enum finding_status tell_gone(const struct judged *j, struct strbuf *text) {
+    enum finding_status status = FINDING_OK;
+    for (size_t i = 0; i < j->count; i++)
+        if (j->objects[i].authorised.fault == VC_FAULT_OBJECT_GONE) {
+            strbuf_addf(text, "%s%s is gone: Kubernetes clusters are said to be there", text->len ? "; " : "",
+                        j->objects[i].path);
+            status = FINDING_WARNING;
+        }
+    return status;
 }
 
 void doctor_look_privileges(struct visit *v, struct finding *f) {
-    const char *ids[ARRAY_COUNT(needed)];
-    bool granted[ARRAY_COUNT(needed)] = {false};
-    struct vim_root_query query = {.subject = {.session_key = v->own.key}, .privileges = ids, .count = ARRAY_COUNT(needed)};
+    _cleanup_free_ struct verdict_object *objects = NULL;
     _cleanup_strbuf_ struct strbuf text;
+    enum finding_status worst = FINDING_OK;
     struct err err = {0};
-    enum finding_status status = FINDING_OK;
-    bool is_certificate = v->used.strategy == VIM_STRATEGY_TUNNEL || v->used.strategy == VIM_STRATEGY_DIRECT;
-    int rc;
+    struct judged judged;
+    size_t count = 0;
     strbuf_init(&text, sizeof(f->text));
-    for (size_t i = 0; i < ARRAY_COUNT(needed); i++)
-        ids[i] = needed[i].id;
-    rc = vim_check_root_privileges(v->client, &query, granted, &err);
-    if (rc && rc != ERR_UPSTREAM_DENIED) {
+    if (verdict_ask(v->link, v->client, &objects, &count, &err)) {
         finding_say_error(f, FINDING_FAILED, &err);
         return;
     }
-    for (size_t i = 0; i < ARRAY_COUNT(needed); i++) {
-        if (granted[i] || (needed[i].is_for_accounts && is_certificate))
-            continue;
-        strbuf_addf(&text, "%s%s is missing on the root folder: %s", text.len ? "; " : "", needed[i].id, needed[i].lost);
-        status = needed[i].is_vital || status == FINDING_FAILED ? FINDING_FAILED : FINDING_WARNING;
+    judged = (struct judged){objects, count};
+    worst = tell_gone(&judged, &text);
+    for (size_t i = 0; verdict_need(i).privilege; i++) {
+        const struct verdict_need need = verdict_need(i);
+        const enum finding_status status = tell_missing(&judged, &need, &text);
+        worst = status > worst ? status : worst;
     }
-    look_at_events(v, &text);
-    if (text.len && status == FINDING_OK)
-        status = FINDING_WARNING;
-    finding_say(f, status, "%s", text.len ? text.data : "all that we need are there");
+    finding_say(f, worst, "%s", text.len ? text.data : "all that we need are there");
     if (text.len)
         finding_advise(f, "grant %s a role with these there (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
 }

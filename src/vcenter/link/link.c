@@ -570,6 +570,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
     vcenter_done(&link->info);
     link->info = copy;
     link_forget_material(link); /* a new credential is told as a change of its vCenter, too */
+    link->verdicts.drops_unused = true;
     if (was_registered != (vc->registered_at_ms != 0)) {
         link->next_try_ms = 0;
         link->noted_since_ms = clock_mono_ms();

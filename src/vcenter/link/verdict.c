@@ -169,5 +169,6 @@ void verdicts_take_objects(struct verdicts *v, struct verdict_object **objects, 
     v->objects = STEAL(*objects);
     v->count = count;
     v->asked_at_ms = now_ms;
+    v->drops_unused = false;
     verdicts_sum_up(v, name, now_ms);
 }

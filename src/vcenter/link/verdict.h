@@ -44,6 +44,7 @@ struct verdicts {
     struct verdict_object *objects; /* malloc'ed; the root folder first */
     size_t count;
     int64_t asked_at_ms; /* wall clock: when privileges were asked about last; 0: never */
+    bool drops_unused;   /* the registration may have been narrowed: what shows no more is not kept from us by mistake */
     int64_t clock_off_s; /* how far the vCenter's clock was ahead then */
 };
 void verdicts_done(struct verdicts *v); /* NULL is allowed */

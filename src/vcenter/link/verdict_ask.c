@@ -35,14 +35,9 @@ static const struct need {
 #define NEED_COUNT ARRAY_COUNT(needs)
 _Static_assert(ARRAY_COUNT(needs) <= VERDICT_PRIVILEGES_MAX, "an object can miss all of them");
 
-const char *verdict_loss(const char *privilege, bool *is_vital) {
-    for (size_t i = 0; i < NEED_COUNT; i++)
-        if (str_eq(needs[i].privilege, privilege)) {
-            *is_vital = needs[i].is_vital;
-            return needs[i].lost;
-        }
-    *is_vital = false;
-    return "";
+struct verdict_need verdict_need(size_t i) {
+    const struct need none = {0}, *need = i < NEED_COUNT ? &needs[i] : &none;
+    return (struct verdict_need){need->privilege, need->lost, need->is_vital};
 }
 
 /* One round of questions. */
@@ -111,7 +106,7 @@ static int verdict_list_objects(struct asking *a, const struct inventory_snapsho
         for (size_t i = 0; i < used.count; i++)
             verdict_add(a, used.items[i].moref, inventory_find_vsphere(snapshot->platform, &used.items[i]));
         a->in_use = a->count;
-        for (size_t i = 0; i < a->before.count; i++)
+        for (size_t i = 0; i < a->before.count && !a->before.drops_unused; i++)
             if (!verdict_is_listed(a, a->before.objects[i].moref))
                 verdict_add(a, a->before.objects[i].moref, NULL);
     }

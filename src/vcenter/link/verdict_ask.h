@@ -11,8 +11,13 @@
 
 struct link;
 
-/* What is lost without a privilege, as a sentence, and whether it is all; "" and false for one that we do not need. Static. */
-const char *verdict_loss(const char *privilege, bool *is_vital);
+/* A privilege that we need somewhere, and what is lost without it. Static. */
+struct verdict_need {
+    const char *privilege, *lost;
+    bool is_vital; /* nothing works without it */
+};
+/* Number `i` of them, from 0; one without privilege behind the last. */
+struct verdict_need verdict_need(size_t i);
 
 /* Asks by the session that `client` has, in one call for up to a hundred objects: the root folder first, then each vSphere cluster that carries Kubernetes or HX
  * clusters. *out is malloc'ed: path, missing privileges and the fault of each are filled in. Who may not even ask has no privilege. ERR_NOT_FOUND without a

@@ -310,6 +310,19 @@ def test_a_right_that_is_missing_on_one_vsphere_cluster_is_told_with_its_path(pe
     assert place.checks() == []
 
 
+def test_what_is_kept_from_us_is_told_though_it_shows_no_more_until_the_registration_changes(permissions: Place) -> None:
+    """No Kubernetes cluster is on HX-West: without rights there it is not among the vSphere clusters any more."""
+    place, clusters = permissions, f"/v2/vcenters/{permissions.east.instance_uuid}/vsphere-clusters"
+    place.east.control.permit("domain-c70", READER, "NoAccess")
+    until(lambda: "domain-c70" not in {row["moref"] for row in place.world.admin.items(clusters)}, "that it shows no more")
+    told = place.until_fault(place.east, "object_privilege_missing")
+    assert told["authorised"]["reason"] == "System.Read missing on /DC0/host/HX-West"
+    place.set_password("reader-Pass1")  # as when an account is registered that shall see less
+    place.until_fault(place.east, None)
+    place.east.control.forbid("domain-c70", READER)
+    until(lambda: "/DC0/host/HX-West" in place.authorised(place.east), "that it is used again")
+
+
 def test_a_vsphere_cluster_that_is_gone_is_told_with_its_path(place: Place) -> None:
     place.until_fault(place.east, None)
     place.east.control.remove(PLAIN)
