@@ -47,6 +47,7 @@ struct link {
     atomic_bool is_identity_fresh;  /* link_connect has just compared it: the login that follows need not */
     struct login_material material; /* touched by the login only, which the client's session lock serialises */
     struct login_refusals refusals;
+    pthread_mutex_t follow_lock; /* whoever changes the account and the work that follows the change exchange the session once */
 
     pthread_mutex_t lock; /* guards everything below */
     struct vcenter info;
@@ -472,7 +473,9 @@ static bool is_logged_in_by(struct link *link, const char *account) {
 int link_follow_login(struct link *link, struct err *err) {
     const struct platform_options *options = &link->env->options;
     _cleanup_done_(login_material_done) struct login_material now = {0};
-    int rc = login_material_load(options->store, options->seal, link->id, &now, err);
+    int rc;
+    LOCKED(&link->follow_lock);
+    rc = login_material_load(options->store, options->seal, link->id, &now, err);
     if (rc || !now.active.generation || is_logged_in_by(link, now.active.user))
         return rc;
     link_forget_material(link);
@@ -516,6 +519,7 @@ static void free_link(struct link *link) {
     vcenter_done(&link->info);
     free(link->session_account);
     (void)pthread_mutex_destroy(&link->lock);
+    (void)pthread_mutex_destroy(&link->follow_lock);
     free(link->id);
     free(link);
 }
@@ -528,6 +532,7 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     link->env = env;
     atomic_init(&link->refs, 1);
     (void)pthread_mutex_init(&link->lock, NULL);
+    (void)pthread_mutex_init(&link->follow_lock, NULL);
     link_queue_init(&link->queue, env->work);
     link->id = str_dup(vc->id);
     link->report.state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
