@@ -192,6 +192,10 @@ static int cmd_register_by_ovf(struct cli *cli, json_t *body, struct err *err) {
     strbuf_init_secret(&text, ENVIRONMENT_BYTES_MAX);
     if (cli_word(cli, 0) || opt_get(&cli->given, "user"))
         return cli_usage(cli, err, "--ovf-env tells the vCenter and stands for the account: give neither VCENTER nor --user");
+    if (opt_get(&cli->given, "create-role") || opt_get(&cli->given, "create-alarms") || opt_get(&cli->given, "dry-run"))
+        return cli_usage(cli, err,
+                         "--ovf-env has a token that may register and nothing else: give --create-role, --create-alarms and "
+                         "--dry-run with an account, in a run of 'kaasctl vcenter register VCENTER --user NAME'");
     rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_secret(path, &text, err);
     if (rc)
         return rc;
