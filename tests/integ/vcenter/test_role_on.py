@@ -21,7 +21,7 @@ WHO = "VSPHERE.LOCAL\\kaas-login"
 
 @pytest.fixture(scope="module")
 def whole() -> Iterator[World]:
-    with World("role-on") as world:
+    with World("roleon") as world:
         yield world
 
 
