@@ -181,6 +181,7 @@ static int doctor_prepare(struct visit *v, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory");
     v->ref = doctor_reference(v->vc);
     (void)login_material_load(v->env->options.store, v->env->options.seal, v->vc->id, &v->material, &v->material_err);
+    v->material.refusals = link_refusals(v->link); /* a password that was refused once is sent again by nobody */
     return doctor_make_client(v, err);
 }
 
