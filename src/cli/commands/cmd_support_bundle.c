@@ -123,16 +123,16 @@ struct cmd_bundle_part {
     const char *words[WORDS_MAX];
 };
 
-#define UNIT_PROPERTIES                                                                                                            \
-    "--property=Id,LoadState,UnitFileState,ActiveState,SubState,Result,ExecMainStatus,ExecMainPID,NRestarts,StateChangeTimestamp," \
-    "FragmentPath,DropInPaths,MemoryCurrent,TasksCurrent,LimitNOFILE"
+static const char unit_properties[] =
+    "--property=Id,LoadState,UnitFileState,ActiveState,SubState,Result,ExecMainStatus,ExecMainPID,NRestarts,StateChangeTimestamp,"
+    "FragmentPath,DropInPaths,MemoryCurrent,TasksCurrent,LimitNOFILE";
 
 static const struct cmd_bundle_part parts[] = {
     {"versions.txt", true, LIMIT_S, {"version"}},
     {"versions.txt", false, LIMIT_S, {"uname", "-a"}},
     {"versions.txt", false, LIMIT_S, {"cat", "/etc/os-release"}},
     {"packages.txt", false, LIMIT_S, {"dpkg-query", "--show", "--showformat=${db:Status-Abbrev} ${Package} ${Version}\\n"}},
-    {"unit.txt", false, LIMIT_S, {"systemctl", "show", "--no-pager", UNIT_PROPERTIES, "kaasd.service", "kaas-backup.timer"}},
+    {"unit.txt", false, LIMIT_S, {"systemctl", "show", "--no-pager", unit_properties, "kaasd.service", "kaas-backup.timer"}},
     {"config.txt", true, LIMIT_S, {"config", "check"}},
     {"schema.txt", true, LIMIT_S, {"db", "status"}},
     {"health.txt", true, LIMIT_S, {"health"}},
