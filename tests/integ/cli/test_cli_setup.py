@@ -509,7 +509,7 @@ def complete(*words: str) -> list[str]:
 def test_completion() -> None:
     assert complete("vc") == ["vcenter"]
     assert set(complete("")) == {words[0] for words in commands()}
-    assert complete("vcenter", "re") == ["register", "rescan", "remove-hx-credential"]
+    assert complete("vcenter", "re") == ["register", "rescan", "remove-hx-credential", "remove-login-account"]
     assert complete("-c", "x", "vcenter", "--yes", "unre") == ["unregister"]
     assert complete("cluster", "add", "--vs") == ["--vsphere-cluster"]
     assert complete("init", "--database-s") == ["--database-socket"]

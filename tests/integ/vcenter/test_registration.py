@@ -319,7 +319,7 @@ def test_the_link_gets_its_new_session_by_one_login_when_registering_again(joine
     probes = logins_of_the_link(control)  # the answer to a registration shows the status, too
     control.forget_calls()
     register(joined.admin, joined.vcenter)
-    until(lambda: [call for call in control.calls(op="CreateFilter") if call["user"] == EXTENSION_KEY], "the watch in the new session")
+    until(lambda: [call for call in control.calls(op="CreateFilter") if call.get("user") == EXTENSION_KEY], "the watch in the new session")
     until(lambda: [call for call in control.pending() if call["op"] == "WaitForUpdatesEx"], "the watch")
     assert logins_of_the_link(control) == [*probes, "ok"]
 

@@ -92,6 +92,7 @@ def test_an_account_on_one_datacenter_does_all_there_and_sees_nothing_else(place
     (finding,) = (one for one in doctor["findings"] if one["step"] == "privileges")
     assert finding["status"] == "ok", finding
 
+    until(lambda: place.db.query("SELECT 1 FROM vcenters WHERE events_since_ms > 0", database="kaas"), "the vCenter counts")
     place.kaasd.ctl.ok("cluster", "add", "--name", "prod-1", "--vsphere-cluster", "DC0/HX-East", "--kubernetes-version", "1.31.2")
     until(lambda: any(one[2].get("cluster") == "prod-1" for one in vimclient.our_events(place.vcenter, "domain-c7", "en")), "the event")
     assert place.sign_in("viewer-east").names() == ["prod-1"]
