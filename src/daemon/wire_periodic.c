@@ -314,6 +314,7 @@ void wire_plug_in_work(struct wire *wire) {
          .at_connect = true,
          .period_ms = 6LL * HOUR,
          .is_for_health = true},
+        {.bit = LINK_WORK_LOGIN, .name = "login", .run = link_follow_login, .at_connect = true},
         {.bit = LINK_WORK_SWEEP, .name = "sweep", .run = session_sweep_work},
         {.bit = LINK_WORK_VERDICTS, .name = "verdicts", .run = verdict_work, .at_connect = true, .period_ms = 10LL * MINUTE},
         {.bit = LINK_WORK_EVENTS,

@@ -66,7 +66,6 @@ static void plug_in_own_work(struct platform *p) {
     static const struct link_work_kind kinds[] = {
         {.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about},
         {.bit = LINK_WORK_RESCAN, .name = "rescan", .run = platform_links_rescan},
-        {.bit = LINK_WORK_LOGIN, .name = "login", .run = link_follow_login, .at_connect = true},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         platform_set_work(p, &kinds[i]);
