@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,8 +24,10 @@ def scratch() -> Iterator[Scratch]:
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    """Made from the committed tree."""
-    return make(TOP)
+    """Made from the committed tree, and kept while a test has scripts/package make something else there."""
+    kept = TOP / "build/packages-tested"
+    shutil.rmtree(kept, ignore_errors=True)
+    return shutil.copytree(make(TOP), kept, copy_function=os.link)
 
 
 @pytest.fixture(scope="module")
