@@ -29,6 +29,7 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/record_note.h \
     src/vcenter/extension/registration.c \
     src/vcenter/extension/registration.h \
+    src/vcenter/extension/registration_places.c \
     src/vcenter/extension/registration_role.c \
     src/vcenter/extension/registration_private.h \
     src/vcenter/extension/rotation.c \
