@@ -271,7 +271,12 @@ static int register_read_objects(const json_t *body, struct register_request *ou
         if (str_empty(json_string_value(path)))
             return err_set(err, ERR_UNPROCESSABLE, "\"role_on\" is a list of inventory paths, none of them empty");
         out->role_on[out->role_on_count++] = json_string_value(path);
+        out->role_everywhere |= str_eq(json_string_value(path), "/");
     }
+    if (out->role_everywhere && out->role_on_count > 1)
+        return err_set(err, ERR_UNPROCESSABLE, "\"/\" in \"role_on\" is all of the vCenter: name nothing beside it");
+    if (out->role_everywhere)
+        out->role_on_count = 0;
     return 0;
 }
 
@@ -283,15 +288,16 @@ static int register_read_role(const json_t *body, struct register_request *out, 
     out->with_provisioning = json_get_bool(body, "with_provisioning", false);
     if (out->role_name && !*out->role_name)
         out->role_name = ROLE_NAME_DEFAULT;
-    if (out->role_on_count && !(out->role_name && out->login.user))
+    if ((out->role_on_count || out->role_everywhere) && !(out->role_name && out->login.user))
         return err_set(err, ERR_UNPROCESSABLE,
                        "\"role_on\" says where an account gets a role: it needs \"create_role\" and \"login_account\"");
     if (out->with_provisioning && !out->role_on_count) {
-        (void)err_set(err, ERR_UNPROCESSABLE, "\"with_provisioning\" gives a role what changes things: it needs \"role_on\"");
+        (void)err_set(err, ERR_UNPROCESSABLE,
+                      "\"with_provisioning\" gives a role what changes things: it needs named objects in \"role_on\"");
         return err_remedy(err, "name the datacenters, folders or vSphere clusters where nodes are to be made");
     }
-    if (out->role_on_count && strlen(out->role_name) > ROLE_NAME_ON_BYTES_MAX)
-        return err_set(err, ERR_UNPROCESSABLE, "with \"role_on\" the name of the role must not be longer than %d bytes",
+    if (out->role_name && out->login.user && !out->role_everywhere && strlen(out->role_name) > ROLE_NAME_ON_BYTES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "the name of a role that is given on objects must not be longer than %d bytes",
                        ROLE_NAME_ON_BYTES_MAX);
     return out->role_name ? name_check(out->role_name, "create_role", err) : 0;
 }

@@ -138,8 +138,8 @@ OPTIONS register_options[] = {
     {"create-role", "[NAME]", "make a role with least privileges (--create-role=NAME; default \"Harmony KaaS\")"},
     {"ovf-env", "FILE", "OVF environment of a solution install, - for standard input: no account needed"},
     {"on", "PATH",
-     "with --create-role: what is needed on objects only on this folder, datacenter or vSphere cluster, as DC0/HX-East; may be "
-     "repeated",
+     "with --create-role: what is needed on objects on this folder, datacenter or vSphere cluster, as DC0/HX-East, or on all: /; may "
+     "be repeated (default: the vSphere clusters with HX or Kubernetes clusters)",
      OPT_TEXTS, "role_on", 0, true},
     {"with-provisioning", NULL, "with --on: what provisioning needs there, too"},
     {"create-alarms", NULL, "make an alarm that turns with the state of Kubernetes clusters", OPT_TRUE, "create_alarms"},

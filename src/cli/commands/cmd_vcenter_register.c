@@ -33,21 +33,36 @@ static void cmd_register_write_privileges(struct strbuf *out, enum set set) {
     (void)table_write(&t, out, NULL);
 }
 
-/* Tells at once, on standard error, which privileges the role gets and why, and where; `on` NULL: nothing was named. */
-static void cmd_register_note_role(const char *name, const json_t *on, bool with_provisioning) {
+enum role_reach { ROLE_ON_USED, ROLE_ON_NAMED, ROLE_EVERYWHERE };
+
+static enum role_reach cmd_register_reach(const struct cli *cli) {
+    const char *on = opt_get(&cli->given, "on");
+    if (on)
+        return str_eq(on, "/") ? ROLE_EVERYWHERE : ROLE_ON_NAMED;
+    return opt_get(&cli->given, "login-account") || opt_get(&cli->given, "service-account") ? ROLE_ON_USED : ROLE_EVERYWHERE;
+}
+
+static void cmd_register_write_objects(struct strbuf *text, const char *name, const json_t *on) {
     const json_t *path;
-    _cleanup_strbuf_ struct strbuf text;
     size_t i;
+    strbuf_addf(text, "\nA role \"%s (objects)\", propagating, on\n", name);
+    json_array_foreach (on, i, path)
+        strbuf_addf(text, "  %s\n", json_string_value(path));
+    if (!on)
+        strbuf_adds(text, "  each vSphere cluster that has an HX cluster or Kubernetes clusters (--dry-run names them)\n");
+    strbuf_adds(text, "What lies elsewhere kaasd does not see then, and does not manage. It gets\n");
+}
+
+/* Tells at once, on standard error, which privileges the role gets and why, and where. */
+static void cmd_register_note_role(const struct cli *cli, const char *name, const json_t *on, bool with_provisioning) {
+    const enum role_reach reach = cmd_register_reach(cli);
+    _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, 65536);
     strbuf_addf(&text, "The role \"%s\" gets, beside what every role can see:\n\nOn the root folder%s\n", name,
-                on ? ", not propagating" : ", and so everywhere");
+                reach == ROLE_EVERYWHERE ? ", and so everywhere" : ", not propagating");
     cmd_register_write_privileges(&text, ON_ROOT);
-    if (on)
-        strbuf_addf(&text, "\nA role \"%s (objects)\", propagating, on\n", name);
-    json_array_foreach (on, i, path)
-        strbuf_addf(&text, "  %s\n", json_string_value(path));
-    if (on)
-        strbuf_adds(&text, "What lies elsewhere kaasd does not see then, and does not manage. It gets\n");
+    if (reach != ROLE_EVERYWHERE)
+        cmd_register_write_objects(&text, name, on);
     cmd_register_write_privileges(&text, ON_OBJECTS);
     if (with_provisioning)
         cmd_register_write_privileges(&text, PROVISIONING);
@@ -239,7 +254,7 @@ static int cmd_register_put_role(struct cli *cli, json_t *body, struct err *err)
     name = *name ? name : ROLE_NAME_DEFAULT;
     json_put_string(body, "create_role", name);
     json_put_bool(body, "with_provisioning", with_provisioning);
-    cmd_register_note_role(name, on, with_provisioning);
+    cmd_register_note_role(cli, name, on, with_provisioning);
     return opt_get(&cli->given, "dry-run") ? 0 : cli_confirm(cli, "Make this role? Type yes: ", err);
 }
 
@@ -286,6 +301,11 @@ int cmd_vcenter_register(struct cli *cli, json_t *body, struct err *err) {
 }
 
 int cmd_vcenter_tell_registered(struct cli *cli, json_t *answer, struct err *err) {
+    static const char *const granted[] = {
+        [ROLE_ON_USED] = " and granted to the account on the root folder, and on the vSphere clusters that are used",
+        [ROLE_ON_NAMED] = " and granted to the account on the root folder, and on what was named",
+        [ROLE_EVERYWHERE] = " and granted to the account on the root folder, and so everywhere",
+    };
     const char *strategy = json_string_value(show_member(answer, "login.strategy"));
     const bool has_account = opt_get(&cli->given, "login-account") || opt_get(&cli->given, "service-account");
     if (cli->is_json)
@@ -300,10 +320,7 @@ int cmd_vcenter_tell_registered(struct cli *cli, json_t *answer, struct err *err
               strategy && !str_starts(strategy, "certificate") ? "account, which works but is less safe than a certificate"
                                                                : "certificate");
     if (opt_get(&cli->given, "create-role"))
-        show_line(cli, "the role is made%s",
-                  !has_account                 ? "; nobody has it yet"
-                  : opt_get(&cli->given, "on") ? " and granted to the account on the root folder, and on what was named"
-                                               : " and granted to the account on the root folder");
+        show_line(cli, "the role is made%s", has_account ? granted[cmd_register_reach(cli)] : "; nobody has it yet");
     if (opt_get(&cli->given, "create-alarms"))
         show_line(cli,
                   "the alarm of Kubernetes clusters is there; add mail or traps to it in vCenter (Configure, Alarm Definitions)");

@@ -7,8 +7,10 @@
 #include "clock.h"
 #include "doctor_private.h"
 #include "extension_record.h"
+#include "inventory.h"
 #include "manifest_log.h"
 #include "replica_store.h"
+#include "snapshot.h"
 #include "str.h"
 #include "verdict_ask.h"
 #include "watch_run.h"
@@ -239,6 +241,39 @@ static enum finding_status tell_gone(const struct judged *j, struct strbuf *text
     return status;
 }
 
+/* The vSphere clusters that HX has registered and our account does not see: kept from it on purpose, new since it got its role, or gone. */
+static void doctor_find_unseen_hx(const struct visit *v, struct strbuf *morefs) {
+    struct inventory *inventory = v->env->options.inventory;
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory ? inventory_get(inventory) : NULL;
+    _cleanup_done_(vim_key_list_done) struct vim_key_list keys = {0};
+    struct object_ref ref;
+    char moref[MOREF_BYTES];
+    if (!snapshot || v->own.is_extension || vim_list_extension_keys(v->client, &keys, NULL))
+        return;
+    for (size_t i = 0; i < keys.count; i++) {
+        const struct vsphere_cluster *seen;
+        if (!hx_extension_key_parse(keys.items[i], moref) || object_ref_make(v->vc->id, moref, &ref, NULL))
+            continue;
+        seen = inventory_find_vsphere(snapshot->platform, &ref);
+        if (!seen || seen->is_gone)
+            strbuf_addf(morefs, "%s%s", morefs->len ? ", " : "", moref);
+    }
+}
+
+static void doctor_say_all_there(const struct visit *v, struct finding *f) {
+    _cleanup_strbuf_ struct strbuf unseen;
+    strbuf_init(&unseen, sizeof(f->text) / 2);
+    doctor_find_unseen_hx(v, &unseen);
+    if (unseen.len)
+        finding_say(
+            f, FINDING_OK,
+            "all that we need are there; HX has registered vSphere clusters that %s does not see: %s. Register again with "
+            "--create-role to manage these, too",
+            v->own.user_name, unseen.data);
+    else
+        finding_say(f, FINDING_OK, "all that we need are there");
+}
+
 void doctor_look_privileges(struct visit *v, struct finding *f) {
     _cleanup_free_ struct verdict_object *objects = NULL;
     _cleanup_strbuf_ struct strbuf text;
@@ -258,9 +293,12 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
         const enum finding_status status = tell_missing(&judged, &need, &text);
         worst = status > worst ? status : worst;
     }
-    finding_say(f, worst, "%s", text.len ? text.data : "all that we need are there");
-    if (text.len)
-        finding_advise(f, "grant %s a role with these there (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
+    if (!text.len) {
+        doctor_say_all_there(v, f);
+        return;
+    }
+    finding_say(f, worst, "%s", text.data);
+    finding_advise(f, "grant %s a role with these there (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
 }
 
 #define MANIFEST_WAIT_MS 120000 /* vCenter may take so long to fetch it after a registration */

@@ -30,7 +30,7 @@ struct vcenter_account {
     const char *user, *password;
 };
 
-#define REGISTRATION_ROLE_ON_MAX 32
+#define REGISTRATION_ROLE_ON_MAX 100 /* objects that a role is granted on */
 
 struct register_request {
     struct actor actor;
@@ -40,10 +40,11 @@ struct register_request {
     const char *role_name;          /* make or update this role; NULL: no role */
     bool with_provisioning;         /* and what provisioning needs on these objects; needs role_on */
     const char *role_on
-        [REGISTRATION_ROLE_ON_MAX]; /* inventory paths: what is needed on objects is granted on these only; needs role_name and login */
-    size_t role_on_count;           /* 0: everything is granted on the root folder, propagating */
+        [REGISTRATION_ROLE_ON_MAX]; /* inventory paths: what is needed on objects is granted on these; needs role_name and login */
+    size_t role_on_count;           /* 0: on the vSphere clusters with HX clusters or Kubernetes clusters */
+    bool role_everywhere;           /* everything on the root folder, propagating; no role_on then */
     bool creates_alarms;            /* make the alarm of state_alarm.h, unless it is there */
-    struct vcenter_account login; /* kept, to log in by where certificates cannot; user NULL: none. It gets the role */
+    struct vcenter_account login;   /* kept, to log in by where certificates cannot; user NULL: none. It gets the role */
     enum credential_kind login_kind;
 };
 

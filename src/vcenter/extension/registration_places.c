@@ -1,4 +1,4 @@
-/* Where the role of an account is granted: the objects that the request names. Layer 4 (vcenter).
+/* Where the role of an account is granted: on what the request names, else on what is used. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "registration_private.h"
 
@@ -6,8 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inventory.h"
+#include "query.h"
+#include "snapshot.h"
 #include "str.h"
 #include "vim_authorization.h"
+#include "vim_extension.h"
+
+static int registration_place_add(struct registration_work *w, const struct vim_place *place, struct err *err) {
+    if (w->objects_count == REGISTRATION_ROLE_ON_MAX) {
+        (void)err_set(err, ERR_UNPROCESSABLE,
+                      "more than %d vSphere clusters of vCenter %s are used, too many to give a role on each",
+                      REGISTRATION_ROLE_ON_MAX, w->vc.name);
+        return err_remedy(err, "name a folder or datacenter above them: --on PATH");
+    }
+    w->objects[w->objects_count++] = place;
+    return 0;
+}
+
+/* -- what is named ----------------------------------------------------------------------------------------------------------- */
 
 static int refuse_path(struct registration_work *w, const char *path, size_t found, struct err *err) {
     _cleanup_strbuf_ struct strbuf top;
@@ -40,13 +57,61 @@ static int registration_place_find(struct registration_work *w, const char *path
     for (size_t i = 0; i < w->objects_count; i++)
         if (w->objects[i] == found)
             return 0; /* named twice */
-    w->objects[w->objects_count++] = found;
-    return 0;
+    return registration_place_add(w, found, err);
+}
+
+/* -- what is used ------------------------------------------------------------------------------------------------------------ */
+
+static bool registration_place_is_hx(const struct vim_key_list *keys, const char *moref) {
+    char named[MOREF_BYTES];
+    for (size_t i = 0; i < keys->count; i++)
+        if (hx_extension_key_parse(keys->items[i], named) && str_eq(named, moref))
+            return true;
+    return false;
+}
+
+static bool registration_place_is_used(const struct object_set *used, const char *moref) {
+    for (size_t i = 0; i < used->count; i++)
+        if (str_eq(used->items[i].moref, moref))
+            return true;
+    return false;
+}
+
+static int refuse_unused(const struct registration_work *w, struct err *err) {
+    (void)err_set(
+        err, ERR_UNPROCESSABLE,
+        "%s sees no HX cluster at vCenter %s, and no Kubernetes cluster is on a vSphere cluster there: it is not known what to "
+        "give the role on",
+        w->who.user_name, w->vc.name);
+    return err_remedy(err, "name where Kubernetes clusters are or will be, --on DC0/Cluster, or all of the vCenter, --on /");
+}
+
+/* The vSphere clusters that HX has registered, as vCenter lists them now, and those that carry Kubernetes clusters, as far as we know. */
+static int registration_places_find_used(struct registration_work *w, struct err *err) {
+    struct inventory *inventory = w->env->options.inventory;
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory ? inventory_get(inventory) : NULL;
+    _cleanup_done_(vim_key_list_done) struct vim_key_list keys = {0};
+    _cleanup_done_(object_set_done) struct object_set used = {0};
+    int rc = vim_list_extension_keys(w->admin, &keys, err);
+    if (!rc && snapshot)
+        rc = inventory_objects_in_use(snapshot, w->vc.id, &used, err);
+    for (size_t i = 0; !rc && i < w->places.count; i++) {
+        const struct vim_place *place = &w->places.items[i];
+        if (registration_place_is_hx(&keys, place->moref) || registration_place_is_used(&used, place->moref))
+            rc = registration_place_add(w, place, err);
+    }
+    return rc || w->objects_count ? rc : refuse_unused(w, err);
 }
 
 int registration_find_objects(struct registration_work *w, struct err *err) {
-    int rc = w->joining->role_on_count ? vim_list_places(w->admin, &w->places, err) : 0;
-    for (size_t i = 0; !rc && i < w->joining->role_on_count; i++)
-        rc = registration_place_find(w, w->joining->role_on[i], err);
+    const struct register_request *request = w->joining;
+    int rc;
+    if (!request->role_name || !request->login.user || request->role_everywhere)
+        return 0;
+    rc = vim_list_places(w->admin, &w->places, err);
+    if (!rc && !request->role_on_count)
+        return registration_places_find_used(w, err);
+    for (size_t i = 0; !rc && i < request->role_on_count; i++)
+        rc = registration_place_find(w, request->role_on[i], err);
     return rc;
 }

@@ -31,7 +31,7 @@ struct registration_work {
     struct vim_extension *found; /* NULL: no record */
     struct registration_row row;
     struct state_alarm alarm;
-    struct vim_place_list places;                              /* read where the request names objects */
+    struct vim_place_list places;                              /* read where an account gets a role on objects */
     const struct vim_place *objects[REGISTRATION_ROLE_ON_MAX]; /* of these: where the role is granted */
     size_t objects_count;
     int role_id, object_role_id; /* of the roles that were made; 0: none */
@@ -57,7 +57,8 @@ int registration_require_privileges(struct registration_work *w, const char *con
 /* A step: may the account make it? ERR_FORBIDDEN. */
 int registration_check_role(struct registration_work *w, struct err *err);
 
-/* A step: finds the objects that the request names. ERR_UNPROCESSABLE: there is none of this path, or there are several; errors of vim.h. */
+/* A step (registration_places.c): finds what an account gets the role on: what the request names, else what is used. ERR_UNPROCESSABLE: a path names no object,
+ * or several; nothing is used; too much is. Errors of vim.h. */
 int registration_find_objects(struct registration_work *w, struct err *err);
 
 /* A step: makes or updates the role and gives it to the account that is kept. ERR_EXISTS: a role of this name that is not ours; errors of vim.h and store.h. */

@@ -1,9 +1,9 @@
 /* The role for an account that kaasd logs in by: made, granted, taken back. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Without named objects it is one role, granted on the root folder, propagating. With named objects there are two: what vCenter asks for on the root folder
- * is granted there, not propagating, and the rest on each object, propagating. What is about to be granted is stored before, so that leaving finds it
- * whatever happened in between. */
+ * There are two: what vCenter asks for on the root folder is granted there, not propagating, and the rest on each object that is used or named, propagating.
+ * Granted everywhere, or to nobody yet, it is one role with both. What is about to be granted is stored before, so that leaving finds it whatever happened
+ * in between. */
 #include "registration_private.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void spec_fill(struct role_spec *spec, const char *name, unsigned sets) {
 }
 
 static bool has_objects(const struct registration_work *w) {
-    return w->joining->role_on_count;
+    return w->objects_count;
 }
 
 static void name_object_role(const char *name, char out[ROLE_NAME_BYTES]) {
@@ -89,7 +89,7 @@ static bool is_wanted(const struct registration_work *w, const struct stored_obj
     return false;
 }
 
-/* Those that are named now; with_old: and those where the role was granted before. */
+/* Those of this request; with_old: and those where the role was granted before. */
 static char *objects_text(const struct registration_work *w, bool with_old) {
     struct stored_object object;
     const char *at = with_old ? w->row.role_objects : NULL;
@@ -178,7 +178,7 @@ static int registration_take_back(struct registration_work *w, const struct vim_
     return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
 }
 
-/* On the objects that were named before; those that are named now are kept, unless another account had it. */
+/* On the objects that were named before; those of this request are kept, unless another account had it. */
 static int take_back_objects(struct registration_work *w, bool keeps_wanted, struct err *err) {
     struct stored_object object;
     const char *at = w->row.role_principal ? w->row.role_objects : NULL;
@@ -212,9 +212,11 @@ static int registration_remember(struct registration_work *w, const char *object
 static int grant_all(struct registration_work *w, struct err *err) {
     const char *user = w->joining->login.user;
     const struct vim_grant on_root = {user, w->role_id, !has_objects(w)}, on_object = {user, w->object_role_id, true};
-    int rc = vim_grant_role(w->admin, NULL, &on_root, err);
-    for (size_t i = 0; !rc && i < w->objects_count; i++)
+    int rc = 0;
+    for (size_t i = 0; !rc && i < w->objects_count; i++) /* before the root folder, where what propagated may end */
         rc = vim_grant_role(w->admin, &(struct vim_entity){w->objects[i]->type, w->objects[i]->moref}, &on_object, err);
+    if (!rc)
+        rc = vim_grant_role(w->admin, NULL, &on_root, err);
     if (rc == ERR_NOT_FOUND)
         return err_remedy(err, "is %s the account's name, with its domain (user@domain)?", user);
     return rc;

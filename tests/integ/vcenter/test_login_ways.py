@@ -181,7 +181,7 @@ def test_a_role_is_made_for_the_account_and_goes_with_us(place: World) -> None:
     """The account gets just what it needs, and nothing of it is left behind."""
     place.vcenter.control.put_user(name="kaas-login", domain="vsphere.local", password="login-Pass1", full_name="KaaS", groups=[])
     without_certificates(place)
-    said = register(place, "--login-account", User("kaas-login", "login-Pass1"), "--create-role=KaaS least", "--yes")
+    said = register(place, "--login-account", User("kaas-login", "login-Pass1"), "--create-role=KaaS least", "--on", "/", "--yes")
     assert "System.Read" in said or "Sessions.ValidateSession" in said, said
     assert permissions(place, "KaaS least") == [("group-d1", "VSPHERE.LOCAL\\kaas-login", True)]
     wait_connected(place)

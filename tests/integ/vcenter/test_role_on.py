@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from env import vimclient
@@ -16,6 +17,8 @@ LOGIN = User("kaas-login", "login-Pass1")
 ROLE, OBJECTS = "KaaS least", "KaaS least (objects)"
 ON_ROOT = {"Sessions.ValidateSession", "Sessions.TerminateSession", "Extension.Update", "Extension.Register", "Extension.Unregister"}
 IN_DC0, IN_DC1 = {"domain-c7", "domain-c70", "domain-c40"}, {"domain-c26"}
+HX, PLAIN = {"domain-c7", "domain-c70", "domain-c26"}, "domain-c40"
+HX_KEY = "com.springpath.sysmgmt."
 WHO = "VSPHERE.LOCAL\\kaas-login"
 
 
@@ -74,6 +77,27 @@ def seen(world: World) -> set[str]:
     return {row["moref"] for row in world.admin.items(f"/v2/vcenters/{world.vcenter.instance_uuid}/vsphere-clusters")}
 
 
+def on(*clusters: str) -> set[tuple[str, str, bool]]:
+    return {(moref, WHO, True) for moref in clusters}
+
+
+@contextmanager
+def extension(world: World, moref: str) -> Iterator[None]:
+    """HX registers this vSphere cluster, too."""
+    world.vcenter.control.put_extension(key=HX_KEY + moref)
+    try:
+        yield
+    finally:
+        world.vcenter.control.drop_extension(HX_KEY + moref)
+
+
+def privileges_told(world: World) -> str:
+    doctor = world.admin.expect(200, "POST", f"/v2/vcenters/{world.vcenter.instance_uuid}/doctor")
+    (finding,) = (one for one in doctor["findings"] if one["step"] == "privileges")
+    assert finding["status"] == "ok", finding
+    return str(finding["finding"])
+
+
 def test_an_account_on_one_datacenter_does_all_there_and_sees_nothing_else(place: World) -> None:
     said = register(place, "--on", "DC0")
     assert "DC0" in said and "does not manage" in said
@@ -97,6 +121,42 @@ def test_an_account_on_one_datacenter_does_all_there_and_sees_nothing_else(place
     until(lambda: any(one[2].get("cluster") == "prod-1" for one in vimclient.our_events(place.vcenter, "domain-c7", "en")), "the event")
     assert place.sign_in("viewer-east").names() == ["prod-1"]
     assert place.sign_in("viewer-dc").names() == ["prod-1"]
+
+
+def test_without_a_place_it_is_what_is_used(place: World) -> None:
+    """On the vSphere clusters of HX, and on those that carry Kubernetes clusters. The doctor tells of an HX cluster that comes later."""
+    said = register(place, "--dry-run")
+    assert "grant it to kaas-login@vsphere.local on the vSphere cluster DC0/HX-East (domain-c7), propagating" in said
+    assert "grant it to kaas-login@vsphere.local on the root folder, not propagating" in said and "C-Plain" not in said
+    assert granted(place) == {}
+
+    register(place)
+    assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: on(*HX)}
+    until(lambda: seen(place) == HX, "the clusters of HX")
+    with extension(place, PLAIN):
+        until(lambda: PLAIN in privileges_told(place), "the new HX cluster is told of")
+        register(place)
+        until(lambda: seen(place) == HX | {PLAIN}, "the new HX cluster")
+        assert PLAIN not in privileges_told(place)
+
+    register(place, "--on", "/")
+    place.kaasd.ctl.ok("cluster", "add", "--name", "plain-1", "--vsphere-cluster", "DC0/C-Plain", "--kubernetes-version", "1.31.2")
+    register(place)
+    assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: on(*HX, PLAIN)}
+    until(lambda: seen(place) == HX | {PLAIN}, "that of the Kubernetes cluster")
+
+
+def test_where_nothing_is_used_a_place_must_be_named(place: World) -> None:
+    records = {key: row for key, row in place.vcenter.control.extensions().items() if key.startswith(HX_KEY)}
+    for key in records:
+        place.vcenter.control.drop_extension(key)
+    try:
+        said = register(place, ok=False)
+        assert "sees no HX cluster at vCenter East" in said and "--on /" in said
+        assert granted(place) == {} and EXTENSION_KEY not in place.vcenter.control.extensions()
+    finally:
+        for key in records:
+            place.vcenter.control.put_extension(key=key)
 
 
 def test_a_dropped_privilege_is_named_with_its_object(place: World) -> None:
@@ -123,7 +183,7 @@ def test_registering_again_moves_what_was_granted(place: World) -> None:
     assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: {("datacenter-3", WHO, True)}}
     assert privileges(place, OBJECTS) > {"Global.LogEvent", "Folder.Create"} and privileges(place, ROLE) == ON_ROOT
     until(lambda: seen(place) == IN_DC1, "the cluster of DC1")
-    register(place)
+    register(place, "--on", "/")
     assert granted(place) == {ROLE: {("group-d1", WHO, True)}}
     assert privileges(place, ROLE) == ON_ROOT | {"Global.LogEvent"}
     until(lambda: seen(place) == IN_DC0 | IN_DC1, "all clusters")
@@ -159,5 +219,8 @@ def test_a_path_that_is_none_changes_nothing(place: World) -> None:
     login = {"kind": "account", "username": LOGIN.login, "password": LOGIN.password}
     for wrong in ({"role_on": ["DC0"]}, {"role_on": ["DC0"], "create_role": ROLE}, {"with_provisioning": True, "create_role": ROLE},
                   {"role_on": [7], "create_role": ROLE, "login_account": login},
-                  {"role_on": ["DC0"], "create_role": "x" * 75, "login_account": login}):
+                  {"role_on": ["DC0"], "create_role": "x" * 75, "login_account": login}, {"create_role": "x" * 75, "login_account": login},
+                  {"role_on": ["/", "DC0"], "create_role": ROLE, "login_account": login},
+                  {"role_on": ["/"], "create_role": ROLE},
+                  {"role_on": ["/"], "create_role": ROLE, "login_account": login, "with_provisioning": True}):
         assert place.admin.call("POST", path, json={**account, **wrong}, headers=KAAS).status_code in (400, 422)

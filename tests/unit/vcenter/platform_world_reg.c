@@ -5,7 +5,10 @@
 
 #include "audit_store.h"
 #include "extension_record.h"
+#include "inventory.h"
+#include "query.h"
 #include "replica_store.h"
+#include "snapshot.h"
 #include "metric.h"
 #include "platform_world.h"
 #include "platform_world_reg.h"
@@ -79,6 +82,25 @@ int lease_store_load(struct store *store, const char *name, struct lease *out, s
         return err_set(err, ERR_NOT_FOUND, "no such lease");
     (void)snprintf(out->holder, sizeof(out->holder), "%s", pr.lease_holder);
     return 0;
+}
+
+/* -- the inventory: there is none ----------------------------------------------------------------------------------------- */
+
+struct inventory_snapshot *inventory_get(struct inventory *inventory) {
+    (void)inventory;
+    return NULL;
+}
+
+void inventory_snapshot_unref(struct inventory_snapshot *snapshot) {
+    assert_null(snapshot);
+}
+
+int inventory_objects_in_use(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
+                             struct err *err) {
+    (void)snapshot;
+    (void)vcenter_id;
+    (void)out;
+    return err_set(err, ERR_INTERNAL, "there is no inventory here");
 }
 
 /* -- what is remembered ----------------------------------------------------------------------------------------------------- */
