@@ -19,18 +19,21 @@ PAUSE_S = 0.1
 
 
 class Clock:
-    """Give `env` to the daemon. The file outlives a restart, and so does the time that was gained: clocks do not go back."""
+    """Give `env` to the daemon. The file outlives a restart, and so does the time that was gained: clocks do not go back.
 
-    def __init__(self, path: Path) -> None:
+    The daemon's calls to others by HTTPS go by real time, since others do: none times out because a step came meanwhile. With
+    `hurries_calls` they do, for tests in which nobody answers."""
+
+    def __init__(self, path: Path, *, hurries_calls: bool = False) -> None:
         self.path = path
         self.ahead_s = 0.0
         self.path.write_bytes(struct.pack(FORM, 0))
-        self.env = {"LD_PRELOAD": str(program("tests/integ/forward_clock.so")), "KAAS_TEST_CLOCK": str(path)}
+        self.env = {"LD_PRELOAD": str(program("tests/integ/forward_clock.so")), "KAAS_TEST_CLOCK": str(path),
+                    **({"KAAS_TEST_CLOCK_CALLS": "1"} if hurries_calls else {})}
 
     def advance(self, seconds: float, step_s: float = 5.0) -> None:
-        """In steps with a moment of real time between them, in which the daemon does what is due: it asks and is answered by programs whose
-        clocks go as ever, and what takes a moment shall not look as if it had taken minutes. What is on its way during a step takes that
-        long for the daemon."""
+        """In steps with a moment of real time between them, in which the daemon does what is due. But for calls, what it does during a step
+        takes that long for it."""
         end = self.ahead_s + seconds
         while self.ahead_s < end:
             self._set(min(end, self.ahead_s + step_s))
@@ -55,10 +58,10 @@ class Clock:
 
 
 @contextmanager
-def clocked_world(name: str, **more: Any) -> Iterator[tuple[World, Clock]]:
+def clocked_world(name: str, *, hurries_calls: bool = False, **more: Any) -> Iterator[tuple[World, Clock]]:
     """A whole world whose daemon, and each replica beside it, goes by this clock."""
     scratch = Scratch("k")
-    clock = Clock(scratch.path / "clock")
+    clock = Clock(scratch.path / "clock", hurries_calls=hurries_calls)
     try:
         with World(name, env=clock.env, **more) as whole:
             yield whole, clock

@@ -2,9 +2,12 @@
  *
  * All clocks that tell the time or measure it are ahead by the milliseconds that stand in the file KAAS_TEST_CLOCK, a 64-bit number of
  * this machine. A wait on a condition ends when the time that it was to wait for has come by these clocks: it looks every SLICE_MS, and its
- * caller takes that for one of the wake-ups without a cause that POSIX allows. Waits for descriptors and pauses last as long as ever, so
- * what the network is waited for is real.
+ * caller takes that for one of the wake-ups without a cause that POSIX allows. Waits for descriptors and pauses last as long as ever.
+ *
+ * A thread that makes a call by libcurl sees the time go as it really does until the call has ended, since whoever answers goes by a real
+ * clock: a step meanwhile makes no time-out of it. With KAAS_TEST_CLOCK_CALLS calls are put forward, too.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +27,17 @@
 #define NS_PER_MS 1000000L
 
 typedef int clockwait_fn(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+typedef CURLMcode multi_fn(CURLM *, CURL *);
+typedef CURLcode easy_fn(CURL *);
 
 static _Atomic int64_t none;
 static _Atomic int64_t *ahead_ms = &none;
+static bool hurries_calls;
+static _Thread_local bool is_in_call;
+static _Thread_local int64_t call_ahead_ms; /* when the call began */
 static clockwait_fn *wait_by_clock;
+static multi_fn *begin_call, *end_call;
+static easy_fn *make_call;
 
 __attribute__((constructor)) static void lay_under(void) {
     const char *path = getenv("KAAS_TEST_CLOCK");
@@ -38,7 +48,11 @@ __attribute__((constructor)) static void lay_under(void) {
     if (shared == MAP_FAILED)
         abort(); /* a test that believes in a clock of its own must not run by another */
     ahead_ms = shared;
+    hurries_calls = getenv("KAAS_TEST_CLOCK_CALLS");
     wait_by_clock = (clockwait_fn *)dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+    begin_call = (multi_fn *)dlsym(RTLD_NEXT, "curl_multi_add_handle");
+    end_call = (multi_fn *)dlsym(RTLD_NEXT, "curl_multi_remove_handle");
+    make_call = (easy_fn *)dlsym(RTLD_NEXT, "curl_easy_perform");
 }
 
 static void add_ms(struct timespec *at, int64_t ms) {
@@ -67,8 +81,13 @@ static bool is_put_forward(clockid_t id) {
 static int read_clock(clockid_t id, struct timespec *out) {
     int rc = read_real(id, out);
     if (!rc && is_put_forward(id))
-        add_ms(out, atomic_load(ahead_ms));
+        add_ms(out, is_in_call ? call_ahead_ms : atomic_load(ahead_ms));
     return rc;
+}
+
+static void note_call(bool is_begun) {
+    call_ahead_ms = atomic_load(ahead_ms);
+    is_in_call = is_begun && !hurries_calls;
 }
 
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t id, const struct timespec *until) {
@@ -115,4 +134,27 @@ int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid
 int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until) {
     return wait_until(cond, mutex, until->tv_sec > 946684800 ? CLOCK_REALTIME : CLOCK_MONOTONIC, until);
+}
+
+CURLMcode curl_multi_add_handle(CURLM *multi, CURL *call) {
+    CURLMcode rc;
+    note_call(true);
+    rc = begin_call(multi, call);
+    if (rc)
+        note_call(false);
+    return rc;
+}
+
+CURLMcode curl_multi_remove_handle(CURLM *multi, CURL *call) {
+    CURLMcode rc = end_call(multi, call);
+    note_call(false);
+    return rc;
+}
+
+CURLcode curl_easy_perform(CURL *call) {
+    CURLcode rc;
+    note_call(true);
+    rc = make_call(call);
+    note_call(false);
+    return rc;
 }

@@ -23,7 +23,7 @@ OPTIONS = {"auth": {"rights_fresh": "1s"}}
 @pytest.fixture(scope="module")
 def clock() -> Iterator[Clock]:
     folder = Scratch("k")
-    yield Clock(folder.path / "clock")
+    yield Clock(folder.path / "clock", hurries_calls=True)
     folder.remove()
 
 

@@ -145,7 +145,7 @@ def test_after_an_event_for_everybody_nothing_older_is_used(world: World, crowd:
 
 @pytest.fixture(scope="module")
 def slow() -> Iterator[tuple[World, Clock]]:
-    with clocked_world("c") as (whole, clock):
+    with clocked_world("c", hurries_calls=True) as (whole, clock):
         whole.join()
         until_watching(whole)
         yield whole, clock

@@ -224,7 +224,7 @@ def test_what_cannot_be_ended_is_left(patient: World) -> None:
 
 def test_a_vcenter_that_hangs_while_nobody_asks_is_noticed() -> None:
     """Within how many seconds: scripts/bench idle. Also when a change is told after the question that hangs was asked."""
-    with clocked_world("v") as (world, clock):
+    with clocked_world("v", hurries_calls=True) as (world, clock):
         add_vcenter(world.kaasd, world.vcenter, "--name", "well")
         register(world.kaasd, world.vcenter)
         control = world.vcenter.control

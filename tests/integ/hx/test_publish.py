@@ -478,7 +478,7 @@ def test_it_is_said_again_each_day_and_ends_by_itself(tmp_path: Path) -> None:
         place.admin = world.kaasd.admin()
         until(lambda: place.show()["state"] == "failing", "a failure")
         hx.clear_faults()
-        clock.advance(3600, 3600)  # at once: a step while HX is asked looks like a time-out, and makes the next pause longer
+        clock.advance(3600, 3600)
         place.admin = world.kaasd.admin()
         until(lambda: place.show()["state"] == "published", "the next try")  # of itself: after a minute, two, four, at most an hour
         assert hx.violations == []
@@ -488,7 +488,7 @@ def test_it_is_said_again_each_day_and_ends_by_itself(tmp_path: Path) -> None:
 def test_who_says_later_is_not_asked_before(tmp_path: Path) -> None:
     """A login, a reading and a publication, each answered 429 the first time."""
     cert = make_server_cert(tmp_path / "hx")
-    with clocked_world("xw", options={"hx": {"read_interval": "30s", "call_timeout": "60s"}}) as (world, clock), \
+    with clocked_world("xw", options={"hx": {"read_interval": "30s"}}) as (world, clock), \
             HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "HX-East") as hx:
         world.join()
         place = make_place(world, cert, hx)

@@ -317,7 +317,7 @@ def test_bad_answers_are_survived(fresh_vcenter: StrictVcenter, watch: Watch, fa
 
 
 def test_a_server_that_does_not_answer_is_noticed(fresh_vcenter: StrictVcenter, scratch: Scratch, start: Start) -> None:
-    clock = Clock(scratch.path / "clock")
+    clock = Clock(scratch.path / "clock", hurries_calls=True)
     watch = start(fresh_vcenter, max_wait_s=1, env=clock.env)
     watch.settled()
     fresh_vcenter.control.fault("WaitForUpdatesEx", "hang", count=1)
