@@ -30,6 +30,16 @@ def register(kaasd: Kaasd, vcenter: Vcenter, user: User | None = None) -> None:
     kaasd.ctl.ok("vcenter", "register", vcenter.instance_uuid, "--user", who.login, "--password-file", "-", stdin=who.password + "\n")
 
 
+def ctl(world: World, verb: str, *options: str, user: User | None = None, ok: bool = True) -> str:
+    """What `kaasctl vcenter VERB` says that asks for a password: of a user, the administrator if none is given."""
+    who = user or world.vcenter.admin
+    sure = ("--yes",) if verb == "unregister" else ()
+    result = world.kaasd.ctl.run("vcenter", verb, world.vcenter.host, "--user", who.login, "--password-file", "-", *sure, *options,
+                                 stdin=who.password + "\n")
+    assert (result.returncode == 0) == ok, result.stderr
+    return result.stdout + result.stderr
+
+
 def sample_arguments(sample: Sample) -> list[str]:
     """`kaasctl cluster add` for a sample."""
     ready, desired = sample.workers

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from env import vimclient
-from env.full import EXTENSION_KEY, World, add_vcenter
-from env.vcenter import User
+from env.full import EXTENSION_KEY, World, add_vcenter, ctl
 from env.wait import until
 from env.watching import until_watching
 from pyVmomi import vim
@@ -35,15 +34,6 @@ def new(place: World) -> Iterator[World]:
     with vimclient.session(place.vcenter, place.vcenter.admin) as instance:
         for alarm in defined(instance):
             alarm.RemoveAlarm()
-
-
-def ctl(place: World, verb: str, *options: str, user: User | None = None, ok: bool = True) -> str:
-    who = user or place.vcenter.admin
-    sure = ("--yes",) if verb == "unregister" else ()
-    result = place.kaasd.ctl.run("vcenter", verb, place.vcenter.host, "--user", who.login, "--password-file", "-", *sure, *options,
-                                 stdin=who.password + "\n")
-    assert (result.returncode == 0) == ok, result.stderr
-    return result.stdout + result.stderr
 
 
 def defined(instance: vim.ServiceInstance) -> list[Any]:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import requests
 from env import vimclient
-from env.full import EXTENSION_KEY, World, add_vcenter
-from env.vcenter import Control, User
+from env.full import EXTENSION_KEY, World, add_vcenter, ctl
+from env.vcenter import Control
 from env.wait import until
 
 pytestmark = pytest.mark.slow
@@ -28,16 +28,6 @@ def place() -> Iterator[World]:
     with World("y") as whole:
         add_vcenter(whole.kaasd, whole.vcenter)
         yield whole
-
-
-def ctl(place: World, verb: str, *options: str, user: User | None = None, ok: bool = True) -> str:
-    """`kaasctl vcenter VERB` as a user, the administrator if none is given."""
-    who = user or place.vcenter.admin
-    sure = ("--yes",) if verb == "unregister" else ()
-    result = place.kaasd.ctl.run("vcenter", verb, place.vcenter.host, "--user", who.login, "--password-file", "-", *sure, *options,
-                                 stdin=who.password + "\n")
-    assert (result.returncode == 0) == ok, result.stderr
-    return result.stdout + result.stderr
 
 
 @pytest.fixture
