@@ -8,13 +8,13 @@ import hashlib
 import ssl
 import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from .ad.domain import AdWorld
 from .certs import ServerCert
+from .https import HttpsServer
 from .places import WorldError
 
 PATH = "/session"
@@ -49,38 +49,19 @@ class Peer:
     names: list[str] = field(default_factory=list)  # who has proved to be whom
 
     def __enter__(self) -> Peer:
-        peer = self
         self._leave = threading.Event()
         for skew_s in (0, SKEW_S):  # begun here: such a process ends with the thread that has begun it
             self.ad.kerberos.speaker(skew_s)
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:  # noqa: N802 (the library's name)
-                peer._answer(self)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.cert.cert_file, self.cert.key_file)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
+        self._server = HttpsServer(self.cert, self._answer)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._leave.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.stop()
 
     @property
     def port(self) -> int:
-        return int(self._server.server_address[1])
+        return self._server.port
 
     @property
     def url(self) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
-import ssl
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from .certs import make_server_cert
+from .https import HttpsServer
 
 DAY = datetime.timedelta(days=1)
 PATH = "/release.json"
@@ -49,37 +49,17 @@ class Publisher:
         self.asked: list[str] = []
 
     def __enter__(self) -> Publisher:
-        publisher = self
         self._leave = threading.Event()
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:  # noqa: N802 (the library's name)
-                publisher.asked.append(self.path)
-                (publisher.answer or publisher._send_file)(self)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.cert.cert_file, self.cert.key_file)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
+        self._server = HttpsServer(self.cert, self._answer)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._leave.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.stop()
 
     @property
     def url(self) -> str:
-        return f"https://localhost:{self._server.server_address[1]}{PATH}"
+        return f"https://localhost:{self._server.port}{PATH}"
 
     def trust(self, *keys: Ed25519PrivateKey) -> None:
         """The file of public keys that kaasd is given."""
@@ -96,6 +76,10 @@ class Publisher:
         """What is served, as files."""
         (folder / "release.json").write_bytes(self.content)
         (folder / "release.json.sig").write_bytes(self.signature)
+
+    def _answer(self, request: BaseHTTPRequestHandler) -> None:
+        self.asked.append(request.path)
+        (self.answer or self._send_file)(request)
 
     def _send_file(self, request: BaseHTTPRequestHandler) -> None:
         body = {PATH: self.content, f"{PATH}.sig": self.signature}[request.path]

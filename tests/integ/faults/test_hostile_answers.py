@@ -8,9 +8,8 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ import requests
 from env.certs import make_server_cert
 from env.clock import clocked_world
 from env.full import World, add_vcenter, register
+from env.https import HttpsServer
 from env.kaasd import Kaasd
 from env.wait import until
 from env.watching import until_watching
@@ -53,48 +53,32 @@ class Stranger:
     """A TLS server that may be taken for a vCenter. `hold` keeps it from answering; `asked` is set when somebody waits."""
 
     def __init__(self, folder: Path) -> None:
-        stranger = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                stranger.asked.set()
-                stranger.hold.wait()
-                text = (stranger.versions if self.command == "GET" else stranger.soap).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "text/xml")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                try:
-                    self.wfile.write(text)
-                except OSError:  # it had enough
-                    self.close_connection = True
-
-            do_GET = do_POST = answer  # noqa: N815
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Quiet."""
-
         self.versions, self.soap = VERSIONS % "", ""
         self.asked, self.hold = threading.Event(), threading.Event()
         self.hold.set()
         self.cert = make_server_cert(folder / "stranger")
-        context = SSLContext(PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.cert.cert_file, self.cert.key_file)
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        self.server = HttpsServer(self.cert, self._answer)
+
+    def _answer(self, request: BaseHTTPRequestHandler) -> None:
+        request.rfile.read(int(request.headers.get("Content-Length", 0)))
+        self.asked.set()
+        self.hold.wait()
+        text = (self.versions if request.command == "GET" else self.soap).encode()
+        request.send_response(200)
+        request.send_header("Content-Type", "text/xml")
+        request.send_header("Content-Length", str(len(text)))
+        request.end_headers()
+        try:
+            request.wfile.write(text)
+        except OSError:  # it had enough
+            request.close_connection = True
 
     def body(self) -> dict[str, Any]:
-        return {"address": "127.0.0.1", "port": self.server.server_port, "thumbprint_sha256": self.cert.sha256}
+        return {"address": "127.0.0.1", "port": self.server.port, "thumbprint_sha256": self.cert.sha256}
 
     def stop(self) -> None:
         self.hold.set()
-        self.server.shutdown()
-        self.server.server_close()
+        self.server.stop()
 
 
 @pytest.fixture
@@ -123,7 +107,7 @@ def is_refused(world: World, stranger: Stranger) -> str:
     before = cpu_s(world.kaasd)
     problem = world.admin.refused(502, "upstream_error", "POST", PATH, json=stranger.body())
     assert cpu_s(world.kaasd) - before < CPU_MAX_S
-    assert f"127.0.0.1:{stranger.server.server_port}" in problem["detail"]
+    assert f"127.0.0.1:{stranger.server.port}" in problem["detail"]
     assert "address and port of a vCenter" in problem["remedy"]
     return str(problem["detail"])
 

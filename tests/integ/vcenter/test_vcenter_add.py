@@ -7,14 +7,14 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from ssl import PROTOCOL_TLS_SERVER, SSLContext
 from typing import Any
 
 import pytest
 from env.certs import make_server_cert
 from env.full import World, add_vcenter, register
+from env.https import HttpsServer
 from env.places import TOP, free_port, program
 from env.process import run
 from env.vcenter import DEFAULT_WORLD, StrictVcenter
@@ -188,44 +188,23 @@ def test_a_server_without_tls_is_told(new: World) -> None:
     assert problem["code"] in {"upstream_error", "upstream_unreachable", "tls_untrusted"}
 
 
-class WebServer:
-    """A web server that is no vCenter."""
-
-    def __init__(self, folder: Path, status: int, answer: bytes) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", "0")))
-                self.send_response(status)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            do_GET = do_POST = answer  # noqa: N815
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Quiet."""
-
-        self.cert = make_server_cert(folder / "web")
-        context = SSLContext(PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.cert.cert_file, self.cert.key_file)
-        self.server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def body(self) -> dict[str, Any]:
-        return {"address": "127.0.0.1", "port": self.server.server_port, "thumbprint_sha256": self.cert.sha256}
-
-
 @pytest.mark.parametrize(("status", "answer"), [(200, b"<html><body>Welcome</body></html>"), (404, b""), (200, b""), (200, b"{}"),
                                                 (302, b"")])
 def test_a_web_server_is_no_vcenter(new: World, tmp_path: Path, status: int, answer: bytes) -> None:
-    web = WebServer(tmp_path, status, answer)
+    def say(request: BaseHTTPRequestHandler) -> None:
+        request.rfile.read(int(request.headers.get("Content-Length", "0")))
+        request.send_response(status)
+        request.send_header("Content-Type", "text/html")
+        request.send_header("Content-Length", str(len(answer)))
+        request.end_headers()
+        request.wfile.write(answer)
+
+    cert = make_server_cert(tmp_path / "web")
+    web = HttpsServer(cert, say)
     try:
-        problem = refused(new, 502, "upstream_error", web.body())
+        problem = refused(new, 502, "upstream_error", {"address": "127.0.0.1", "port": web.port, "thumbprint_sha256": cert.sha256})
     finally:
-        web.server.shutdown()
-        web.server.server_close()
+        web.stop()
     assert "127.0.0.1" in problem["detail"]
 
 
