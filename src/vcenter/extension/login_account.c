@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inventory.h"
 #include "platform_store.h"
+#include "query.h"
 #include "rotation_work.h"
+#include "snapshot.h"
 #include "str.h"
 #include "vcenter_store.h"
 #include "vim_authorization.h"
@@ -81,7 +84,7 @@ static const struct {
         {"Extension.Unregister", false},
 },
   on_clusters[] = {
-      {"System.Read", true}, /* what cannot be read any more would be taken for gone */
+      {"System.Read", true}, /* on what is used: what cannot be read any more would be taken for gone */
       {"Global.LogEvent", false},
 };
 
@@ -91,12 +94,14 @@ struct look {
     struct vim_client *client;
     struct vim_user_session own;
     struct vsphere_cluster_list clusters;
+    struct object_set used; /* of these: with HX clusters or Kubernetes clusters */
     struct login_account_verdict *verdict;
 };
 
 static void look_done(struct look *look) {
     vim_user_session_done(&look->own);
     vsphere_cluster_list_done(&look->clusters);
+    object_set_done(&look->used);
 }
 
 /* Takes over `lack`, whose texts may be NULL for want of memory. */
@@ -141,7 +146,7 @@ static int look_at_root(struct look *look, struct err *err) {
 static int add_cluster_lack(struct look *look, const struct vsphere_cluster *c, size_t privilege, struct err *err) {
     const struct login_account_lack lack = {on_clusters[privilege].id, str_dup(c->ref.moref),
                                             str_format("%s/%s", c->datacenter ? c->datacenter : "?", c->name),
-                                            on_clusters[privilege].is_needed};
+                                            on_clusters[privilege].is_needed && object_set_has(&look->used, &c->ref)};
     return add_lack(look->verdict, lack, err);
 }
 
@@ -167,10 +172,19 @@ static int look_at_clusters(struct look *look, size_t privilege, struct err *err
     return rc;
 }
 
+static int login_account_list_clusters(struct look *look, struct err *err) {
+    const struct platform_options *options = &link_env(look->link)->options;
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(options->inventory);
+    int rc = snapshot ? 0 : err_set(err, ERR_PRECONDITION, "the inventory is not read yet");
+    if (!rc)
+        rc = inventory_objects_of_interest(snapshot, link_id(look->link), &look->used, err);
+    return rc ? rc : platform_store_list_vsphere(options->store, link_id(look->link), &look->clusters, err);
+}
+
 static int login_account_look(struct look *look, struct err *err) {
     int rc = vim_get_own_session(look->client, &look->own, err);
     if (!rc)
-        rc = platform_store_list_vsphere(link_env(look->link)->options.store, link_id(look->link), &look->clusters, err);
+        rc = login_account_list_clusters(look, err);
     if (!rc)
         rc = look_at_root(look, err);
     for (size_t i = 0; !rc && i < ARRAY_COUNT(on_clusters); i++)

@@ -146,6 +146,26 @@ def test_without_a_place_it_is_what_is_used(place: World) -> None:
     until(lambda: seen(place) == HX | {PLAIN}, "that of the Kubernetes cluster")
 
 
+def test_another_account_needs_to_read_only_what_is_used(place: World) -> None:
+    control, other, who = place.vcenter.control, User("kaas-narrow", "narrow-Pass1"), "VSPHERE.LOCAL\\kaas-narrow"
+    register(place, "--on", "/")
+    until(lambda: PLAIN in seen(place), "all clusters")
+    control.put_user(other.name, other.password, groups=[])
+    control.role("Narrow", *ON_ROOT, "Global.LogEvent")
+    control.permit("group-d1", who, "Narrow", propagate=False)
+    for moref in HX:
+        control.permit(moref, who, "Narrow")
+    path = f"/v2/vcenters/{place.vcenter.instance_uuid}/login-account/test"
+    account = {"username": other.login, "password": other.password}
+    verdict = place.admin.expect(200, "POST", path, json=account, headers=KAAS)
+    assert verdict["works"] and {(one["privilege"], one["object_id"], one["needed"]) for one in verdict["missing"]} == {
+        ("System.Read", PLAIN, False), ("Global.LogEvent", PLAIN, False)}
+    control.forbid("domain-c26", who)
+    verdict = place.admin.expect(200, "POST", path, json=account, headers=KAAS)
+    assert not verdict["works"] and "System.Read on DC1/HX-East (domain-c26)" in verdict["reason"]
+    control.drop_role("Narrow")
+
+
 def test_where_nothing_is_used_a_place_must_be_named(place: World) -> None:
     records = {key: row for key, row in place.vcenter.control.extensions().items() if key.startswith(HX_KEY)}
     for key in records:
