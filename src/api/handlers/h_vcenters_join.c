@@ -297,8 +297,11 @@ static int register_read_role(const json_t *body, struct register_request *out, 
         return err_remedy(err, "name the datacenters, folders or vSphere clusters where nodes are to be made");
     }
     if (out->role_name && out->login.user && !out->role_everywhere && strlen(out->role_name) > ROLE_NAME_ON_BYTES_MAX)
-        return err_set(err, ERR_UNPROCESSABLE, "the name of a role that is given on objects must not be longer than %d bytes",
-                       ROLE_NAME_ON_BYTES_MAX);
+        return err_set(
+            err, ERR_UNPROCESSABLE,
+            "\"create_role\" must not be longer than %d bytes where the role is given on objects: the name of the second role "
+            "is longer by \" (objects)\"",
+            ROLE_NAME_ON_BYTES_MAX);
     return out->role_name ? name_check(out->role_name, "create_role", err) : 0;
 }
 

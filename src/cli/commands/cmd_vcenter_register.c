@@ -35,6 +35,7 @@ static void cmd_register_write_privileges(struct strbuf *out, enum set set) {
 
 enum role_reach { ROLE_ON_USED, ROLE_ON_NAMED, ROLE_EVERYWHERE };
 
+/* A / stands alone. */
 static enum role_reach cmd_register_reach(const struct cli *cli) {
     const char *on = opt_get(&cli->given, "on");
     if (on)
@@ -67,7 +68,7 @@ static void cmd_register_note_role(const struct cli *cli, const char *name, cons
     if (with_provisioning)
         cmd_register_write_privileges(&text, PROVISIONING);
     else
-        strbuf_adds(&text, "\nNothing for provisioning; add that by --with-provisioning, with --on.\n");
+        strbuf_adds(&text, "\nNothing for provisioning; add that by --with-provisioning, with --on PATH.\n");
     cli_note("%s\n", text.data);
 }
 
@@ -242,10 +243,14 @@ static int cmd_register_put_login_account(struct cli *cli, json_t *body, struct 
 static int cmd_register_put_role(struct cli *cli, json_t *body, struct err *err) {
     const char *name = opt_get(&cli->given, "create-role");
     const bool with_provisioning = opt_get(&cli->given, "with-provisioning");
-    const json_t *on = json_object_get(body, "role_on");
+    const json_t *on = json_object_get(body, "role_on"), *path;
+    size_t i;
     if (!name && (with_provisioning || on))
         return cli_usage(cli, err, "--on and --with-provisioning say what a role gets and where: add --create-role");
-    if (with_provisioning && !on)
+    json_array_foreach (on, i, path)
+        if (str_eq(json_string_value(path), "/") && json_array_size(on) > 1)
+            return cli_usage(cli, err, "--on / is all of the vCenter: name nothing beside it");
+    if (with_provisioning && (!on || cmd_register_reach(cli) == ROLE_EVERYWHERE))
         return cli_usage(cli, err, "--with-provisioning gives what changes things: name with --on where nodes are to be made");
     if (on && !opt_get(&cli->given, "login-account") && !opt_get(&cli->given, "service-account"))
         return cli_usage(cli, err, "--on says where an account gets the role: add --login-account or --service-account");

@@ -242,10 +242,11 @@ static enum finding_status tell_gone(const struct judged *j, struct strbuf *text
 }
 
 /* The vSphere clusters that HX has registered and our account does not see: kept from it on purpose, new since it got its role, or gone. */
-static void doctor_find_unseen_hx(const struct visit *v, struct strbuf *morefs) {
+static void doctor_tell_unseen_hx(const struct visit *v, struct strbuf *text) {
     struct inventory *inventory = v->env->options.inventory;
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory ? inventory_get(inventory) : NULL;
     _cleanup_done_(vim_key_list_done) struct vim_key_list keys = {0};
+    _cleanup_done_(object_set_done) struct object_set unseen = {0};
     struct object_ref ref;
     char moref[MOREF_BYTES];
     if (!snapshot || v->own.is_extension || vim_list_extension_keys(v->client, &keys, NULL))
@@ -255,23 +256,20 @@ static void doctor_find_unseen_hx(const struct visit *v, struct strbuf *morefs) 
         if (!hx_extension_key_parse(keys.items[i], moref) || object_ref_make(v->vc->id, moref, &ref, NULL))
             continue;
         seen = inventory_find_vsphere(snapshot->platform, &ref);
-        if (!seen || seen->is_gone)
-            strbuf_addf(morefs, "%s%s", morefs->len ? ", " : "", moref);
+        if ((!seen || seen->is_gone) && !object_set_has(&unseen, &ref)) /* some have two keys */
+            (void)object_set_add(&unseen, &ref, NULL);
     }
-}
-
-static void doctor_say_all_there(const struct visit *v, struct finding *f) {
-    _cleanup_strbuf_ struct strbuf unseen;
-    strbuf_init(&unseen, sizeof(f->text) / 2);
-    doctor_find_unseen_hx(v, &unseen);
-    if (unseen.len)
-        finding_say(
-            f, FINDING_OK,
-            "all that we need are there; HX has registered vSphere clusters that %s does not see: %s. Register again with "
-            "--create-role to manage these, too",
-            v->own.user_name, unseen.data);
-    else
-        finding_say(f, FINDING_OK, "all that we need are there");
+    if (!unseen.count)
+        return;
+    strbuf_adds(text, "all that we need are there; HX has also registered ");
+    for (size_t i = 0; i < unseen.count && i < PATHS_MAX; i++)
+        strbuf_addf(text, "%s%s", i ? ", " : "", unseen.items[i].moref);
+    if (unseen.count > PATHS_MAX)
+        strbuf_addf(text, " and %zu more", unseen.count - PATHS_MAX);
+    strbuf_addf(
+        text,
+        ", which %s does not see: kept from it, gone, or new; what is new shows after registering again with --create-role, and --on as before",
+        v->own.user_name);
 }
 
 void doctor_look_privileges(struct visit *v, struct finding *f) {
@@ -293,12 +291,11 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
         const enum finding_status status = tell_missing(&judged, &need, &text);
         worst = status > worst ? status : worst;
     }
-    if (!text.len) {
-        doctor_say_all_there(v, f);
-        return;
-    }
-    finding_say(f, worst, "%s", text.data);
-    finding_advise(f, "grant %s a role with these there (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
+    if (!text.len)
+        doctor_tell_unseen_hx(v, &text);
+    finding_say(f, worst, "%s", text.len ? text.data : "all that we need are there");
+    if (worst != FINDING_OK)
+        finding_advise(f, "grant %s a role with these there (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
 }
 
 #define MANIFEST_WAIT_MS 120000 /* vCenter may take so long to fetch it after a registration */
