@@ -86,7 +86,7 @@ struct registration_row {
     char *repaired;           /* names of the members, "version, server"; NULL: never */
     char *role_name;          /* the role we made there; NULL: none */
     int role_id;
-    char *role_principal; /* whom we gave it to; NULL: nobody */
+    char *role_principal; /* whom we gave it to, a line each: more than one after registrations that did not end; NULL: nobody */
     int object_role_id;   /* the role that we made for objects; 0: none */
     char *role_objects;   /* on which we gave it to the same: "Datacenter:datacenter-2 ..."; NULL: on none */
 };

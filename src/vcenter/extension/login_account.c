@@ -175,7 +175,7 @@ static int look_at_clusters(struct look *look, size_t privilege, struct err *err
 static int login_account_list_clusters(struct look *look, struct err *err) {
     const struct platform_options *options = &link_env(look->link)->options;
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(options->inventory);
-    int rc = snapshot ? 0 : err_set(err, ERR_PRECONDITION, "the inventory is not read yet");
+    int rc = snapshot ? 0 : err_set(err, ERR_UNAVAILABLE, "the inventory has not been read yet");
     if (!rc)
         rc = inventory_objects_of_interest(snapshot, link_id(look->link), &look->used, err);
     return rc ? rc : platform_store_list_vsphere(options->store, link_id(look->link), &look->clusters, err);
@@ -334,9 +334,9 @@ static char *tell_left(struct rotation_work *w) {
     _cleanup_done_(registration_row_done) struct registration_row row = {0};
     if (registration_store_load(w->options->store, w->vc.id, &row, NULL) || !row.role_name)
         return str_format("the account %s", w->have.active.user);
-    return str_format("the account %s, and the role \"%s\"%s%s, which registering made and unregistering removes",
-                      w->have.active.user, row.role_name, row.role_principal ? " with its permission for " : "",
-                      row.role_principal ? row.role_principal : "");
+    return str_format(
+        "the account %s, and the role \"%s\" with its permissions, which registering made and unregistering removes",
+        w->have.active.user, row.role_name);
 }
 
 int login_account_remove(struct link *link, const struct actor *actor, char **left, struct err *err) {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "inventory.h"
-#include "query.h"
 #include "snapshot.h"
 #include "str.h"
 #include "vim_authorization.h"
@@ -70,34 +69,36 @@ static bool registration_place_is_hx(const struct vim_key_list *keys, const char
     return false;
 }
 
-static bool registration_place_is_used(const struct object_set *used, const char *moref) {
-    for (size_t i = 0; i < used->count; i++)
-        if (str_eq(used->items[i].moref, moref))
-            return true;
+static bool registration_place_has_clusters(const struct inventory_snapshot *snapshot, const char *vcenter_id,
+                                            const char *moref) {
+    const struct inventory_platform *p = snapshot->platform;
+    for (size_t i = 0; i < p->vsphere_count; i++)
+        if (str_eq(p->vsphere[i].ref.moref, moref) && str_eq(p->vsphere[i].ref.vcenter_id, vcenter_id))
+            return snapshot->by_vsphere[i].count;
     return false;
 }
 
 static int refuse_unused(const struct registration_work *w, struct err *err) {
     (void)err_set(
         err, ERR_UNPROCESSABLE,
-        "%s sees no HX cluster at vCenter %s, and no Kubernetes cluster is on a vSphere cluster there: it is not known what to "
-        "give the role on",
+        "%s sees no vSphere cluster of vCenter %s that HX has registered, and none that carries Kubernetes clusters: it is not "
+        "known what to give the role on",
         w->who.user_name, w->vc.name);
     return err_remedy(err, "name where Kubernetes clusters are or will be, --on DC0/Cluster, or all of the vCenter, --on /");
 }
 
-/* The vSphere clusters that HX has registered, as vCenter lists them now, and those that carry Kubernetes clusters, as far as we know. */
+/* The vSphere clusters that HX has registered, as vCenter lists them now, and those that carry Kubernetes clusters. Whoever may register an extension may name any
+ * object by its key: the role goes on no datacenter or folder by that. */
 static int registration_places_find_used(struct registration_work *w, struct err *err) {
     struct inventory *inventory = w->env->options.inventory;
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory ? inventory_get(inventory) : NULL;
     _cleanup_done_(vim_key_list_done) struct vim_key_list keys = {0};
-    _cleanup_done_(object_set_done) struct object_set used = {0};
-    int rc = vim_list_extension_keys(w->admin, &keys, err);
-    if (!rc && snapshot)
-        rc = inventory_objects_in_use(snapshot, w->vc.id, &used, err);
+    int rc = snapshot ? vim_list_extension_keys(w->admin, &keys, err)
+                      : err_set(err, ERR_UNAVAILABLE, "the inventory has not been read yet");
     for (size_t i = 0; !rc && i < w->places.count; i++) {
         const struct vim_place *place = &w->places.items[i];
-        if (registration_place_is_hx(&keys, place->moref) || registration_place_is_used(&used, place->moref))
+        if (str_eq(place->type, "ClusterComputeResource") &&
+            (registration_place_is_hx(&keys, place->moref) || registration_place_has_clusters(snapshot, w->vc.id, place->moref)))
             rc = registration_place_add(w, place, err);
     }
     return rc || w->objects_count ? rc : refuse_unused(w, err);

@@ -51,6 +51,7 @@ int registration_require_privileges(struct registration_work *w, const char *con
 #define ROLE_OBJECTS_SUFFIX " (objects)"
 #define ROLE_NAME_BYTES 512
 #define ROLE_OBJECTS_BYTES 8192
+#define ROLE_ACCOUNTS_BYTES 401 /* of the column */
 
 /* -- the role (registration_role.c): without one in the request all do nothing ---------------------------------------------------- */
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * There are two: what vCenter asks for on the root folder is granted there, not propagating, and the rest on each object that is used or named, propagating.
- * Granted everywhere, or to nobody yet, it is one role with both. What is about to be granted is stored before, so that leaving finds it whatever happened
- * in between. */
+ * Granted everywhere, or to nobody yet, it is one role with both. What is about to be granted to whom is stored before, beside what was granted until now, so
+ * that leaving and the next registration find it whatever happened in between. */
 #include "registration_private.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static struct role_spec root_spec(const struct registration_work *w) {
     const char *name = w->joining->role_name;
     struct role_spec spec;
     spec_fill(&spec, name, has_objects(w) ? ON_ROOT : ON_ROOT | ON_OBJECTS);
-    spec.known_id = str_eq(w->row.role_name, name) ? w->row.role_id : 0;
+    spec.known_id = w->row.role_id;
     return spec;
 }
 
@@ -62,8 +62,65 @@ static struct role_spec object_spec(const struct registration_work *w) {
     struct role_spec spec;
     name_object_role(w->joining->role_name, name);
     spec_fill(&spec, name, ON_OBJECTS | (w->joining->with_provisioning ? PROVISIONING : 0));
-    spec.known_id = str_eq(w->row.role_name, w->joining->role_name) ? w->row.object_role_id : 0;
+    spec.known_id = w->row.object_role_id;
     return spec;
+}
+
+/* -- the accounts ------------------------------------------------------------------------------------------------------------ */
+
+/* The name without its domain: `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. */
+static char *registration_role_bare_name(const char *account) {
+    const char *slash = strrchr(account, '\\');
+    const char *from = slash ? slash + 1 : account;
+    return strndup(from, strcspn(from, "@"));
+}
+
+static bool is_same_account(const char *a, const char *b) {
+    _cleanup_free_ char *bare_a = registration_role_bare_name(a), *bare_b = registration_role_bare_name(b);
+    return bare_a && bare_b && str_eq_nocase(bare_a, bare_b);
+}
+
+/* Stored a line each: the one that has it, and those of registrations that did not end. */
+static bool next_account(const char **at, char out[ROLE_ACCOUNTS_BYTES]) {
+    size_t n = *at ? strcspn(*at, "\n") : 0;
+    if (!n || n >= ROLE_ACCOUNTS_BYTES)
+        return false;
+    (void)snprintf(out, ROLE_ACCOUNTS_BYTES, "%.*s", (int)n, *at);
+    *at += n + ((*at)[n] == '\n');
+    return true;
+}
+
+static bool has_had_it(const struct registration_work *w, const char *principal) {
+    char name[ROLE_ACCOUNTS_BYTES];
+    const char *at = w->row.role_principal;
+    while (next_account(&at, name))
+        if (is_same_account(name, principal))
+            return true;
+    return false;
+}
+
+/* Appends those that had it, but for `skipped` (NULL: all). */
+static void add_accounts(const struct registration_work *w, const char *skipped, const char *between, struct strbuf *text) {
+    char name[ROLE_ACCOUNTS_BYTES];
+    const char *at = w->row.role_principal;
+    while (next_account(&at, name))
+        if (!skipped || !is_same_account(name, skipped))
+            strbuf_addf(text, "%s%s", text->len ? between : "", name);
+}
+
+/* That of this request and those before it. NULL with an error. */
+static char *accounts_text(const struct registration_work *w, struct err *err) {
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, ROLE_ACCOUNTS_BYTES - 1);
+    strbuf_adds(&text, w->joining->login.user);
+    add_accounts(w, w->joining->login.user, "\n", &text);
+    if (strbuf_check(&text, "list of accounts", err) == ERR_TOO_LARGE) {
+        (void)err_set(err, ERR_CONFLICT,
+                      "registrations for other accounts that did not end have left the role with too many of vCenter %s",
+                      w->vc.name);
+        (void)err_remedy(err, "register with the account of the last one, which takes it back from the rest; then as you wish");
+    }
+    return text.failed ? NULL : strbuf_steal(&text);
 }
 
 /* -- the objects ------------------------------------------------------------------------------------------------------------- */
@@ -89,18 +146,24 @@ static bool is_wanted(const struct registration_work *w, const struct stored_obj
     return false;
 }
 
-/* Those of this request; with_old: and those where the role was granted before. */
-static char *objects_text(const struct registration_work *w, bool with_old) {
+/* Those of this request; with_old: and those where the role was granted before. NULL with an error: what did not end has left too many. */
+static char *objects_text(const struct registration_work *w, bool with_old, struct err *err) {
     struct stored_object object;
     const char *at = with_old ? w->row.role_objects : NULL;
-    struct strbuf text;
+    _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, ROLE_OBJECTS_BYTES);
     for (size_t i = 0; i < w->objects_count; i++)
         strbuf_addf(&text, "%s%s:%s", i ? " " : "", w->objects[i]->type, w->objects[i]->moref);
     while (next_object(&at, &object))
         if (!is_wanted(w, &object))
             strbuf_addf(&text, "%s%s:%s", text.len ? " " : "", object.type, object.moref);
-    return strbuf_steal(&text);
+    if (strbuf_check(&text, "list of objects", err) == ERR_TOO_LARGE) {
+        (void)err_set(err, ERR_CONFLICT,
+                      "registrations for other objects that did not end have left the role on too many objects of vCenter %s",
+                      w->vc.name);
+        (void)err_remedy(err, "register once more with the --on of the last one, which takes back the rest; then as you wish");
+    }
+    return text.failed ? NULL : strbuf_steal(&text);
 }
 
 static const char *kind_of(const char *type) {
@@ -109,10 +172,19 @@ static const char *kind_of(const char *type) {
 
 /* -- making them ------------------------------------------------------------------------------------------------------------- */
 
+/* One role for one vCenter: another name would leave the first one behind. */
+static int refuse_other_name(const struct registration_work *w, struct err *err) {
+    (void)err_set(err, ERR_CONFLICT, "registering made the role \"%s\" at vCenter %s, and makes no second one", w->row.role_name,
+                  w->vc.name);
+    return err_remedy(err, "go on with it, --create-role=\"%s\"; or unregister first, which removes it", w->row.role_name);
+}
+
 int registration_check_role(struct registration_work *w, struct err *err) {
     static const char *const needed[] = {"Authorization.ModifyRoles", "Authorization.ModifyPermissions"};
     if (!w->joining->role_name)
         return 0;
+    if (w->row.role_name && !str_eq(w->row.role_name, w->joining->role_name))
+        return refuse_other_name(w, err);
     return registration_require_privileges(w, needed, w->joining->login.user ? 2 : 1, err);
 }
 
@@ -135,77 +207,71 @@ static int lookup_ours(struct registration_work *w, const struct role_spec *spec
 
 static int make_or_update(struct registration_work *w, const struct role_spec *spec, int *role_id, struct err *err) {
     const struct vim_role_change change = {spec->known_id, spec->name, spec->ids, spec->count};
-    int rc = lookup_ours(w, spec, role_id, err);
-    if (rc)
-        return rc;
     return *role_id ? vim_update_role(w->admin, &change, err)
                     : vim_add_role(w->admin, spec->name, spec->ids, spec->count, role_id, err);
 }
 
 /* -- taking them back -------------------------------------------------------------------------------------------------------- */
 
-/* The name without its domain: `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. */
-static char *registration_bare_name(const char *account) {
-    const char *slash = strrchr(account, '\\');
-    const char *from = slash ? slash + 1 : account;
-    return strndup(from, strcspn(from, "@"));
-}
-
-static bool is_same_account(const char *a, const char *b) {
-    _cleanup_free_ char *bare_a = registration_bare_name(a), *bare_b = registration_bare_name(b);
-    return bare_a && bare_b && str_eq_nocase(bare_a, bare_b);
-}
-
-/* Only if it is still our role that the account has there: somebody may have given it another one. */
-static const struct vim_permission *registration_find_given(const struct registration_work *w, int role_id,
-                                                            const struct vim_permission_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        if (!list->items[i].is_group && list->items[i].role_id == role_id &&
-            is_same_account(list->items[i].principal, w->row.role_principal))
-            return &list->items[i];
-    return NULL;
-}
-
-/* An object that is gone has taken its permissions with it. */
-static int registration_take_back(struct registration_work *w, const struct vim_entity *entity, int role_id, struct err *err) {
+/* From all that had it but `kept` (NULL: from all), as far as it is still our role that they have there: somebody may have given them another one. An object that
+ * is gone has taken its permissions with it. */
+static int registration_take_back(struct registration_work *w, const struct vim_entity *entity, int role_id, const char *kept,
+                                  struct err *err) {
     _cleanup_done_(vim_permission_list_done) struct vim_permission_list list = {0};
-    const struct vim_permission *given;
     struct err why = {0};
-    int rc = vim_list_permissions(w->admin, entity, &list, &why);
-    given = rc ? NULL : registration_find_given(w, role_id, &list);
-    if (given)
-        rc = vim_remove_permission(w->admin, entity, given->principal, false, &why);
+    int rc = role_id && w->row.role_principal ? vim_list_permissions(w->admin, entity, &list, &why) : 0;
+    for (size_t i = 0; !rc && i < list.count; i++) {
+        const struct vim_permission *given = &list.items[i];
+        if (!given->is_group && given->role_id == role_id && has_had_it(w, given->principal) &&
+            !(kept && is_same_account(kept, given->principal)))
+            rc = vim_remove_permission(w->admin, entity, given->principal, false, &why);
+    }
     return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
 }
 
-/* On the objects that were named before; those of this request are kept, unless another account had it. */
-static int take_back_objects(struct registration_work *w, bool keeps_wanted, struct err *err) {
+/* On all objects; who is kept stays on those of this request. */
+static int take_back_objects(struct registration_work *w, const char *kept, struct err *err) {
     struct stored_object object;
-    const char *at = w->row.role_principal ? w->row.role_objects : NULL;
+    const char *at = w->row.role_objects;
     int rc = 0;
     while (!rc && next_object(&at, &object))
-        if (!keeps_wanted || !is_wanted(w, &object))
-            rc = registration_take_back(w, &(struct vim_entity){object.type, object.moref}, w->row.object_role_id, err);
+        rc = registration_take_back(w, &(struct vim_entity){object.type, object.moref}, w->row.object_role_id,
+                                    is_wanted(w, &object) ? kept : NULL, err);
     return rc;
 }
 
-/* The object role that is not needed any more. */
+static void tell_role_stays(struct registration_work *w, const char *name, int rc, const struct err *why) {
+    if (rc == ERR_CONFLICT)
+        report_texts_add(&w->report->left, "the role \"%s\": others have it, so it was left", name);
+    else
+        report_texts_add(&w->report->left, "the role \"%s\": %s", name, why->text);
+}
+
+/* The object role that is not needed any more. While others have it, it stays ours, and goes with us. */
 static int drop_object_role(struct registration_work *w, struct err *err) {
+    char name[ROLE_NAME_BYTES];
     struct err why = {0};
     int rc = w->row.object_role_id ? vim_remove_role(w->admin, w->row.object_role_id, false, &why) : 0;
-    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
+    name_object_role(w->row.role_name ? w->row.role_name : "", name);
+    if (rc == ERR_CONFLICT) {
+        tell_role_stays(w, name, rc, &why);
+        return 0;
+    }
+    if (!rc || rc == ERR_NOT_FOUND)
+        w->object_role_id = rc = 0;
+    return err_move(err, rc, &why);
 }
 
 /* -- granting ---------------------------------------------------------------------------------------------------------------- */
 
 /* Whoever had it keeps it where no account is given. */
-static int registration_remember(struct registration_work *w, const char *objects, struct err *err) {
-    const char *user = w->joining->login.user;
+static int registration_remember(struct registration_work *w, const char *accounts, const char *objects, struct err *err) {
+    const bool is_granted = w->joining->login.user;
     const struct registration_row made = {.role_name = (char *)(uintptr_t)w->joining->role_name, /* borrowed, as the others */
                                           .role_id = w->role_id,
-                                          .role_principal = user ? (char *)(uintptr_t)user : w->row.role_principal,
+                                          .role_principal = is_granted ? (char *)(uintptr_t)accounts : w->row.role_principal,
                                           .object_role_id = w->object_role_id,
-                                          .role_objects = user ? (char *)(uintptr_t)objects : w->row.role_objects};
+                                          .role_objects = is_granted ? (char *)(uintptr_t)objects : w->row.role_objects};
     return registration_store_set_role(w->env->options.store, w->vc.id, &made, err);
 }
 
@@ -222,40 +288,49 @@ static int grant_all(struct registration_work *w, struct err *err) {
     return rc;
 }
 
+/* Both are looked up before one is made, and each is stored as soon as it is there: the next registration knows it for ours. */
+static int make_both(struct registration_work *w, const char *accounts, const char *objects, struct err *err) {
+    const struct role_spec on_root = root_spec(w), on_objects = object_spec(w);
+    int rc = lookup_ours(w, &on_root, &w->role_id, err);
+    w->object_role_id = w->row.object_role_id;
+    if (!rc && has_objects(w))
+        rc = lookup_ours(w, &on_objects, &w->object_role_id, err);
+    if (!rc)
+        rc = make_or_update(w, &on_root, &w->role_id, err);
+    if (!rc)
+        rc = registration_remember(w, accounts, objects, err);
+    if (rc || !has_objects(w))
+        return rc;
+    rc = make_or_update(w, &on_objects, &w->object_role_id, err);
+    return rc ? rc : registration_remember(w, accounts, objects, err);
+}
+
 int registration_make_role(struct registration_work *w, struct err *err) {
-    _cleanup_free_ char *objects = NULL;
-    struct role_spec spec;
+    _cleanup_free_ char *objects = NULL, *accounts = NULL;
     int rc;
     if (!w->joining->role_name)
         return 0;
-    objects = objects_text(w, true);
-    spec = root_spec(w);
-    rc = objects ? make_or_update(w, &spec, &w->role_id, err) : err_set(err, ERR_NOMEM, "out of memory");
-    w->object_role_id = w->row.object_role_id;
-    spec = object_spec(w);
-    if (!rc && has_objects(w))
-        rc = make_or_update(w, &spec, &w->object_role_id, err);
-    if (!rc)
-        rc = registration_remember(w, objects, err);
-    return rc || !w->joining->login.user ? rc : grant_all(w, err);
+    if (!w->joining->login.user)
+        return make_both(w, NULL, NULL, err);
+    objects = objects_text(w, true, err);
+    accounts = objects ? accounts_text(w, err) : NULL;
+    rc = accounts ? make_both(w, accounts, objects, err) : err->code;
+    return rc ? rc : grant_all(w, err);
 }
 
 int registration_clear_role(struct registration_work *w, struct err *err) {
     const char *user = w->joining->role_name ? w->joining->login.user : NULL;
-    _cleanup_free_ char *objects = user ? objects_text(w, false) : NULL;
-    const bool is_same = user && w->row.role_principal && is_same_account(w->row.role_principal, user);
-    int rc = 0;
+    _cleanup_free_ char *objects = NULL;
+    int rc;
     if (!user)
         return 0;
-    if (w->row.role_principal && !is_same)
-        rc = registration_take_back(w, NULL, w->row.role_id, err);
+    objects = objects_text(w, false, err);
+    rc = objects ? registration_take_back(w, NULL, w->row.role_id, user, err) : err->code;
     if (!rc)
-        rc = take_back_objects(w, is_same, err);
+        rc = take_back_objects(w, user, err);
     if (!rc && !has_objects(w))
         rc = drop_object_role(w, err);
-    if (!rc && !has_objects(w))
-        w->object_role_id = 0;
-    return rc ? rc : registration_remember(w, objects && *objects ? objects : NULL, err);
+    return rc ? rc : registration_remember(w, user, *objects ? objects : NULL, err);
 }
 
 /* -- telling it -------------------------------------------------------------------------------------------------------------- */
@@ -273,16 +348,23 @@ static int describe_spec(struct registration_work *w, const struct role_spec *sp
 }
 
 static void describe_old(struct registration_work *w) {
-    const char *user = w->row.role_principal, *at = user ? w->row.role_objects : NULL;
-    const bool is_same = user && w->joining->login.user && is_same_account(user, w->joining->login.user);
+    const char *user = w->joining->login.user, *at = w->row.role_objects;
+    _cleanup_strbuf_ struct strbuf all, others;
     struct stored_object object;
-    if (!w->joining->login.user)
+    strbuf_init(&all, 2 * ROLE_ACCOUNTS_BYTES);
+    strbuf_init(&others, 2 * ROLE_ACCOUNTS_BYTES);
+    if (!user)
         return;
-    while (next_object(&at, &object))
-        if (!is_same || !is_wanted(w, &object))
-            report_texts_add(&w->report->steps, "take it back from %s on %s %s", user, kind_of(object.type), object.moref);
-    if (user && !is_same)
-        report_texts_add(&w->report->steps, "take the role \"%s\" back from %s on the root folder", w->row.role_name, user);
+    add_accounts(w, NULL, ", ", &all);
+    add_accounts(w, user, ", ", &others);
+    while (next_object(&at, &object)) {
+        const struct strbuf *from = is_wanted(w, &object) ? &others : &all;
+        if (from->len)
+            report_texts_add(&w->report->steps, "take it back from %s on %s %s", from->data, kind_of(object.type), object.moref);
+    }
+    if (others.len)
+        report_texts_add(&w->report->steps, "take the role \"%s\" back from %s on the root folder", w->row.role_name,
+                         others.data);
 }
 
 int registration_describe_role(struct registration_work *w, struct err *err) {
@@ -310,15 +392,18 @@ int registration_describe_role(struct registration_work *w, struct err *err) {
 
 void registration_describe_role_removal(struct registration_work *w) {
     struct report_texts *steps = &w->report->steps;
-    const char *user = w->row.role_principal, *at = user ? w->row.role_objects : NULL;
+    const char *at = w->row.role_principal ? w->row.role_objects : NULL;
+    _cleanup_strbuf_ struct strbuf accounts;
     struct stored_object object;
+    strbuf_init(&accounts, 2 * ROLE_ACCOUNTS_BYTES);
     if (!w->row.role_name)
         return;
-    if (user)
-        report_texts_add(steps, "take the role \"%s\" back from %s", w->row.role_name, user);
+    add_accounts(w, NULL, ", ", &accounts);
+    if (accounts.len)
+        report_texts_add(steps, "take the role \"%s\" back from %s", w->row.role_name, accounts.data);
     while (next_object(&at, &object))
-        report_texts_add(steps, "take the role \"%s%s\" back from %s on %s %s", w->row.role_name, ROLE_OBJECTS_SUFFIX, user,
-                         kind_of(object.type), object.moref);
+        report_texts_add(steps, "take the role \"%s%s\" back from %s on %s %s", w->row.role_name, ROLE_OBJECTS_SUFFIX,
+                         accounts.data, kind_of(object.type), object.moref);
     if (w->row.object_role_id)
         report_texts_add(steps, "remove the role \"%s%s\" unless others have it", w->row.role_name, ROLE_OBJECTS_SUFFIX);
     report_texts_add(steps, "remove the role \"%s\" unless others have it", w->row.role_name);
@@ -326,21 +411,14 @@ void registration_describe_role_removal(struct registration_work *w) {
 
 /* -- leaving ----------------------------------------------------------------------------------------------------------------- */
 
-static void tell_role_stays(struct registration_work *w, const char *name, int rc, const struct err *why) {
-    if (rc == ERR_CONFLICT)
-        report_texts_add(&w->report->left, "the role \"%s\": others have it, so it was left", name);
-    else
-        report_texts_add(&w->report->left, "the role \"%s\": %s", name, why->text);
-}
-
 /* Somebody may have removed it, or made another one under its name: then nothing of ours is left. True: it is gone. */
 static bool remove_one_role(struct registration_work *w, const char *name, int role_id) {
     struct err why = {0};
     int found = 0, rc = vim_lookup_role(w->admin, name, &found, &why);
     if (rc == ERR_NOT_FOUND || (!rc && found != role_id))
         return true;
-    if (!rc && w->row.role_principal)
-        rc = role_id == w->row.role_id ? registration_take_back(w, NULL, role_id, &why) : take_back_objects(w, false, &why);
+    if (!rc)
+        rc = role_id == w->row.role_id ? registration_take_back(w, NULL, role_id, NULL, &why) : take_back_objects(w, NULL, &why);
     if (!rc)
         rc = vim_remove_role(w->admin, role_id, false, &why);
     if (rc)

@@ -40,7 +40,7 @@ def place(whole: World) -> Iterator[World]:
     whole.part()
 
 
-def register(world: World, *more: str, who: User = LOGIN, ok: bool = True) -> str:
+def register(world: World, *more: str, who: User = LOGIN, role: str = ROLE, ok: bool = True) -> str:
     for name, user in {"admin": world.vcenter.admin, "login": who}.items():
         file = world.scratch.path / f"{name}.password"
         file.write_text(user.password + "\n")
@@ -48,7 +48,7 @@ def register(world: World, *more: str, who: User = LOGIN, ok: bool = True) -> st
     said = world.kaasd.ctl.run(
         "vcenter", "register", "East", "--user", world.vcenter.admin.login, "--password-file", str(world.scratch.path / "admin.password"),
         "--login-account", who.login, "--login-password-file", str(world.scratch.path / "login.password"),
-        f"--create-role={ROLE}", "--yes", *more)
+        f"--create-role={role}", "--yes", *more)
     assert (said.returncode == 0) == ok, said.stdout + said.stderr
     return said.stdout + said.stderr
 
@@ -139,11 +139,30 @@ def test_without_a_place_it_is_what_is_used(place: World) -> None:
         until(lambda: seen(place) == HX | {PLAIN}, "the new HX cluster")
         assert PLAIN not in privileges_told(place)
 
+    register(place)
+    assert granted(place)[OBJECTS] == on(*HX)
     register(place, "--on", "/")
     place.kaasd.ctl.ok("cluster", "add", "--name", "plain-1", "--vsphere-cluster", "DC0/C-Plain", "--kubernetes-version", "1.31.2")
     register(place)
     assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: on(*HX, PLAIN)}
     until(lambda: seen(place) == HX | {PLAIN}, "that of the Kubernetes cluster")
+
+
+def test_what_propagated_ends_when_the_objects_are_granted(place: World) -> None:
+    register(place, "--on", "/")
+    place.vcenter.control.permit("domain-c70", "VSPHERE.LOCAL\\Administrator")
+    said = register(place, ok=False)
+    assert "Authorization.ModifyPermissions" in said and "domain-c70" in said
+    assert granted(place)[ROLE] == {("group-d1", WHO, True)}
+    place.vcenter.control.forbid("domain-c70", "VSPHERE.LOCAL\\Administrator")
+    register(place)
+    assert granted(place)[ROLE] == {("group-d1", WHO, False)}
+
+
+def test_a_record_of_hx_that_names_a_datacenter_gives_nothing_there(place: World) -> None:
+    with extension(place, "datacenter-2"):
+        register(place)
+        assert granted(place)[OBJECTS] == on(*HX)
 
 
 def test_another_account_needs_to_read_only_what_is_used(place: World) -> None:
@@ -167,12 +186,12 @@ def test_another_account_needs_to_read_only_what_is_used(place: World) -> None:
 
 
 def test_where_nothing_is_used_a_place_must_be_named(place: World) -> None:
-    records = {key: row for key, row in place.vcenter.control.extensions().items() if key.startswith(HX_KEY)}
+    records = [key for key in place.vcenter.control.extensions() if key.startswith(HX_KEY)]
     for key in records:
         place.vcenter.control.drop_extension(key)
     try:
         said = register(place, ok=False)
-        assert "sees no HX cluster at vCenter East" in said and "--on /" in said
+        assert "sees no vSphere cluster of vCenter East that HX has registered" in said and "--on /" in said
         assert granted(place) == {} and EXTENSION_KEY not in place.vcenter.control.extensions()
     finally:
         for key in records:
@@ -216,6 +235,51 @@ def test_another_account_takes_its_place(place: World) -> None:
     register(place, "--on", "DC0", who=other)
     assert granted(place) == {ROLE: {("group-d1", "VSPHERE.LOCAL\\kaas-other", False)},
                               OBJECTS: {("datacenter-2", "VSPHERE.LOCAL\\kaas-other", True)}}
+
+
+def test_an_account_that_did_not_come_to_it_leaves_nothing_behind(place: World) -> None:
+    """What it was granted, and what the one before it has, is known until a registration ends well."""
+    register(place, "--on", "DC0")
+    other = User("kaas-other", "other-Pass1")
+    place.vcenter.control.put_user(other.name, other.password, groups=[])
+    said = register(place, "--on", "DC1", who=User(other.name, "wrong-Pass9"), ok=False)
+    assert "kaas-other" in said
+    assert {who for _, who, _ in granted(place)[ROLE]} >= {WHO}, "in force until another one is"
+    said = register(place, "--on", "DC1", "--dry-run", who=other)
+    assert "take it back from kaas-other@vsphere.local, kaas-login@vsphere.local on the datacenter datacenter-2" in said
+    register(place, "--on", "DC1", who=other)
+    assert granted(place) == {ROLE: {("group-d1", "VSPHERE.LOCAL\\kaas-other", False)},
+                              OBJECTS: {("datacenter-3", "VSPHERE.LOCAL\\kaas-other", True)}}
+    register(place, "--on", "DC1", who=User("kaas-login", "wrong-Pass9"), ok=False)
+    leave(place)
+    assert granted(place) == {}
+
+
+def test_a_strange_second_role_stops_before_the_first_is_made(place: World) -> None:
+    place.vcenter.control.role(OBJECTS, "Folder.Create")
+    said = register(place, ok=False)
+    assert f'"{OBJECTS}" that was not made by this installation' in said
+    place.vcenter.control.drop_role(OBJECTS)
+    assert granted(place) == {}
+    register(place)
+    assert set(granted(place)) == {ROLE, OBJECTS}
+
+
+def test_another_name_is_refused_while_the_first_role_stands(place: World) -> None:
+    register(place)
+    said = register(place, role="Second", ok=False)
+    assert f'made the role "{ROLE}"' in said and "unregister first" in said
+    assert set(granted(place)) == {ROLE, OBJECTS}
+
+
+def test_an_object_role_that_others_have_stays_and_is_ours(place: World) -> None:
+    register(place)
+    place.vcenter.control.permit("domain-c7", "VSPHERE.LOCAL\\viewer-dc", OBJECTS)
+    register(place, "--on", "/")
+    assert granted(place) == {ROLE: {("group-d1", WHO, True)}, OBJECTS: {("domain-c7", "VSPHERE.LOCAL\\viewer-dc", True)}}
+    place.vcenter.control.forbid("domain-c7", "VSPHERE.LOCAL\\viewer-dc")
+    leave(place)
+    assert granted(place) == {}
 
 
 def test_leaving_takes_both_roles_back(place: World) -> None:

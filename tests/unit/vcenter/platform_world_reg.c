@@ -6,7 +6,6 @@
 #include "audit_store.h"
 #include "extension_record.h"
 #include "inventory.h"
-#include "query.h"
 #include "replica_store.h"
 #include "snapshot.h"
 #include "metric.h"
@@ -93,14 +92,6 @@ struct inventory_snapshot *inventory_get(struct inventory *inventory) {
 
 void inventory_snapshot_unref(struct inventory_snapshot *snapshot) {
     assert_null(snapshot);
-}
-
-int inventory_objects_in_use(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
-                             struct err *err) {
-    (void)snapshot;
-    (void)vcenter_id;
-    (void)out;
-    return err_set(err, ERR_INTERNAL, "there is no inventory here");
 }
 
 /* -- what is remembered ----------------------------------------------------------------------------------------------------- */
