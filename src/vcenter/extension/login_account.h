@@ -57,7 +57,7 @@ int login_account_test(struct link *link, const struct login_account_request *re
 
 /* Logs in by this account from now on, instead of by certificate or another account. The link's own session goes on until the new one stands. *out tells
  * what it lacks, as far as it came to that. ERR_CREDENTIALS (refused), ERR_FORBIDDEN (a needed privilege is missing, named with its object): nothing was
- * changed; ERR_NOT_REGISTERED, ERR_CONFLICT (somebody else is at it), errors of vim.h and store.h. */
+ * changed; ERR_NOT_REGISTERED, ERR_CONFLICT (somebody else is at it), ERR_UNAVAILABLE (the inventory has not been read yet), errors of vim.h and store.h. */
 int login_account_set(struct link *link, const struct login_account_request *request, struct login_account_verdict *out,
                       struct err *err);
 

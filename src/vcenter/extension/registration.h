@@ -76,8 +76,10 @@ void registration_report_done(struct registration_report *report); /* NULL is al
 /* Registers us: signs in as the account, checks privileges and login ways, writes the record, stores the login certificate last, logs
  * in with it, reads the inventory. Safe to repeat: whatever step failed, a key that vCenter knows is in the database, and the next run goes
  * on with it. Nothing is changed at the vCenter unless a way to log in works; a role that was asked for comes before an account is tried.
- * ERR_CREDENTIALS, ERR_UNPROCESSABLE (no such object), ERR_FORBIDDEN (privileges missing, named with their object), ERR_CONFLICT (record of another installation and no
- * `take_over`; somebody else is at it), ERR_EXISTS (a role or an alarm of this name that is not ours), ERR_UPSTREAM (no login way works), errors of vim.h and store.h. */
+ * ERR_CREDENTIALS, ERR_UNPROCESSABLE (no such object, none in use, or too many), ERR_UNAVAILABLE (the inventory has not been read yet), ERR_FORBIDDEN
+ * (privileges missing, named with their object), ERR_CONFLICT (record of another installation and no `take_over`; our role has another name, or was left with
+ * too many; somebody else is at it), ERR_EXISTS (a role or an alarm of this name that is not ours), ERR_UPSTREAM (no login way works), errors of vim.h and
+ * store.h. */
 int registration_register(struct link *link, const struct register_request *request, struct registration_report *report,
                           struct err *err);
 

@@ -55,14 +55,15 @@ int registration_require_privileges(struct registration_work *w, const char *con
 
 /* -- the role (registration_role.c): without one in the request all do nothing ---------------------------------------------------- */
 
-/* A step: may the account make it? ERR_FORBIDDEN. */
+/* A step: may the account make it? ERR_FORBIDDEN; ERR_CONFLICT: registering made one of another name. */
 int registration_check_role(struct registration_work *w, struct err *err);
 
 /* A step (registration_places.c): finds what an account gets the role on: what the request names, else what is used. ERR_UNPROCESSABLE: a path names no object,
- * or several; nothing is used; too much is. Errors of vim.h. */
+ * or several; nothing is used; too much is. ERR_UNAVAILABLE: the inventory has not been read yet. Errors of vim.h. */
 int registration_find_objects(struct registration_work *w, struct err *err);
 
-/* A step: makes or updates the role and gives it to the account that is kept. ERR_EXISTS: a role of this name that is not ours; errors of vim.h and store.h. */
+/* A step: makes or updates the role and gives it to the account that is kept. ERR_EXISTS: a role of this name that is not ours; ERR_CONFLICT: registrations that did
+ * not end have left too much to remember; errors of vim.h and store.h. */
 int registration_make_role(struct registration_work *w, struct err *err);
 
 /* A step, once the new login stands: takes back what an earlier registration granted and this one does not, as far as it is still ours. Errors of vim.h

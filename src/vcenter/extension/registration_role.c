@@ -66,6 +66,19 @@ static struct role_spec object_spec(const struct registration_work *w) {
     return spec;
 }
 
+/* The text of a list of what was granted. NULL with an error: registrations that did not end have left too much for its column. */
+static char *registration_role_take_list(const struct registration_work *w, struct strbuf *text, const char *what,
+                                         struct err *err) {
+    if (text->failed != ERR_TOO_LARGE)
+        return strbuf_check(text, what, err) ? NULL : strbuf_steal(text);
+    (void)err_set(err, ERR_CONFLICT, "registrations that did not end have left the role \"%s\" with too many %s of vCenter %s",
+                  w->joining->role_name, what, w->vc.name);
+    (void)err_remedy(
+        err,
+        "register once more for an account and objects that it was for before, which takes back the rest; or unregister first");
+    return NULL;
+}
+
 /* -- the accounts ------------------------------------------------------------------------------------------------------------ */
 
 /* The name without its domain: `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. */
@@ -114,13 +127,7 @@ static char *accounts_text(const struct registration_work *w, struct err *err) {
     strbuf_init(&text, ROLE_ACCOUNTS_BYTES - 1);
     strbuf_adds(&text, w->joining->login.user);
     add_accounts(w, w->joining->login.user, "\n", &text);
-    if (strbuf_check(&text, "list of accounts", err) == ERR_TOO_LARGE) {
-        (void)err_set(err, ERR_CONFLICT,
-                      "registrations for other accounts that did not end have left the role with too many of vCenter %s",
-                      w->vc.name);
-        (void)err_remedy(err, "register with the account of the last one, which takes it back from the rest; then as you wish");
-    }
-    return text.failed ? NULL : strbuf_steal(&text);
+    return registration_role_take_list(w, &text, "accounts", err);
 }
 
 /* -- the objects ------------------------------------------------------------------------------------------------------------- */
@@ -157,13 +164,7 @@ static char *objects_text(const struct registration_work *w, bool with_old, stru
     while (next_object(&at, &object))
         if (!is_wanted(w, &object))
             strbuf_addf(&text, "%s%s:%s", text.len ? " " : "", object.type, object.moref);
-    if (strbuf_check(&text, "list of objects", err) == ERR_TOO_LARGE) {
-        (void)err_set(err, ERR_CONFLICT,
-                      "registrations for other objects that did not end have left the role on too many objects of vCenter %s",
-                      w->vc.name);
-        (void)err_remedy(err, "register once more with the --on of the last one, which takes back the rest; then as you wish");
-    }
-    return text.failed ? NULL : strbuf_steal(&text);
+    return registration_role_take_list(w, &text, "objects", err);
 }
 
 static const char *kind_of(const char *type) {
@@ -191,7 +192,7 @@ int registration_check_role(struct registration_work *w, struct err *err) {
 /* A role of this name that somebody else made is not ours to change: it may be given to people. */
 static int refuse_strange_role(const struct registration_work *w, const char *name, struct err *err) {
     (void)err_set(err, ERR_EXISTS, "vCenter %s has a role \"%s\" that was not made by this installation", w->vc.name, name);
-    return err_remedy(err, "choose another name: --create-role NAME");
+    return err_remedy(err, "choose another name: --create-role=NAME");
 }
 
 /* *role_id 0: there is none yet. */
@@ -240,26 +241,13 @@ static int take_back_objects(struct registration_work *w, const char *kept, stru
     return rc;
 }
 
-static void tell_role_stays(struct registration_work *w, const char *name, int rc, const struct err *why) {
-    if (rc == ERR_CONFLICT)
-        report_texts_add(&w->report->left, "the role \"%s\": others have it, so it was left", name);
-    else
-        report_texts_add(&w->report->left, "the role \"%s\": %s", name, why->text);
-}
-
-/* The object role that is not needed any more. While others have it, it stays ours, and goes with us. */
+/* The object role that is not needed any more. While others have it, it stays ours, and goes when we leave. */
 static int drop_object_role(struct registration_work *w, struct err *err) {
-    char name[ROLE_NAME_BYTES];
     struct err why = {0};
     int rc = w->row.object_role_id ? vim_remove_role(w->admin, w->row.object_role_id, false, &why) : 0;
-    name_object_role(w->row.role_name ? w->row.role_name : "", name);
-    if (rc == ERR_CONFLICT) {
-        tell_role_stays(w, name, rc, &why);
-        return 0;
-    }
     if (!rc || rc == ERR_NOT_FOUND)
-        w->object_role_id = rc = 0;
-    return err_move(err, rc, &why);
+        w->object_role_id = 0;
+    return rc == ERR_NOT_FOUND || rc == ERR_CONFLICT ? 0 : err_move(err, rc, &why);
 }
 
 /* -- granting ---------------------------------------------------------------------------------------------------------------- */
@@ -410,6 +398,13 @@ void registration_describe_role_removal(struct registration_work *w) {
 }
 
 /* -- leaving ----------------------------------------------------------------------------------------------------------------- */
+
+static void tell_role_stays(struct registration_work *w, const char *name, int rc, const struct err *why) {
+    if (rc == ERR_CONFLICT)
+        report_texts_add(&w->report->left, "the role \"%s\": others have it, so it was left", name);
+    else
+        report_texts_add(&w->report->left, "the role \"%s\": %s", name, why->text);
+}
 
 /* Somebody may have removed it, or made another one under its name: then nothing of ours is left. True: it is gone. */
 static bool remove_one_role(struct registration_work *w, const char *name, int role_id) {

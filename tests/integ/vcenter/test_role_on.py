@@ -255,6 +255,16 @@ def test_an_account_that_did_not_come_to_it_leaves_nothing_behind(place: World) 
     assert granted(place) == {}
 
 
+def test_more_accounts_than_can_be_remembered_are_refused_with_the_way_out(place: World) -> None:
+    register(place)
+    for name in ("a", "b"):
+        said = register(place, who=User(name * 200, "unknown-Pass1"), ok=False)
+    assert "too many accounts of vCenter East" in said and "unregister first" in said
+    register(place)
+    assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: on(*HX)}
+    assert place.db.query("SELECT role_principal FROM vcenter_registrations", database="kaas") == [(LOGIN.login,)]
+
+
 def test_a_strange_second_role_stops_before_the_first_is_made(place: World) -> None:
     place.vcenter.control.role(OBJECTS, "Folder.Create")
     said = register(place, ok=False)
