@@ -13,16 +13,47 @@ const CLUSTER = {
   labels: { team: 'shop', tier: 'back' }, created_at: '2026-03-01T00:00:00Z', updated_at: '2026-03-02T00:00:00Z', observed_at: null,
 } as Partial<Cluster> as Cluster; // a member more is no matter of this file
 
+/** All cells of `file`, as a spreadsheet reads them that divides by `separator`: a quotation mark counts only where a cell begins. */
+function readCsv(file: string, separator: string): string[] {
+  const cells: string[] = [];
+  for (let at = 0; at < file.length; ) {
+    let text = '';
+    if (file[at] === '"') {
+      for (at += 1; at < file.length && (file[at] !== '"' || file[at + 1] === '"'); at += 1) {
+        text += file[at];
+        if (file[at] === '"') at += 1;
+      }
+      at += 1;
+    }
+    for (; at < file.length && file[at] !== separator && file[at] !== '\n'; at += 1) if (file[at] !== '\r') text += file[at];
+    cells.push(text);
+    at += 1;
+  }
+  return cells;
+}
+
 describe('the file', () => {
   it('has a head and every value of a cluster', () => {
     const [head, row, ...rest] = clustersToCsv([CLUSTER]).replace('\ufeff', '').split('\r\n');
     expect(head).toBe(Object.values(strings.table.csv).join());
-    expect(row).toBe(`'=cmd|x,"a ""b"",\nc",Degraded,4 of 5 workers are ready.,1.31.2,,3,4,5,HX-East,DC0 / East,https://a:6443,,team=shop; tier=back,2026-03-01T00:00:00Z,2026-03-02T00:00:00Z,i`);
+    expect(row).toBe(`'=cmd|x,"a ""b"",\nc",Degraded,4 of 5 workers are ready.,1.31.2,,3,4,5,HX-East,DC0 / East,https://a:6443,,"team=shop; tier=back",2026-03-01T00:00:00Z,2026-03-02T00:00:00Z,i`);
     expect(rest).toEqual(['']);
   });
 
-  it.each(['=1+1', '+1', '-1', '@x', '\tx', '\rx'])('takes no formula: %j', (text) => {
+  it.each(['=1+1', '+1', '-1', '@x'])('takes no formula: %j', (text) => {
     expect(toCsv([[text]]).replace(/["\ufeff]|\r\n$/g, '')).toBe(`'${text}`);
+  });
+
+  it.each([
+    ';=1+1', 'a;=1+1;b', '; =1+1', 'a\n=1+1', 'a\r\n=1+1', 'a\t=1+1', 'a,=1+1', ';"=1+1"', '";=1+1', '"=1+1', ' =1+1', ';\uff1d1+1', 'x;;=1+1', 'x; \t=1+1', '\n\n+1', ';-1', ';@x', '";""=1+1"',
+  ])('is no formula by whichever sign cells are divided: %j', (text) => {
+    const file = toCsv([['a', text, 'b'], [text]]).replace('\ufeff', '');
+    for (const separator of [',', ';', '\t'])
+      for (const value of readCsv(file, separator)) expect(value.trimStart().replace(/^"+/, '')).not.toMatch(/^[=+\-@\uff1d]/);
+  });
+
+  it('leaves alone what is no formula', () => {
+    for (const text of ['a;b', 'a=b; c=d', 'x - y', 'mail@example.com', '3 + 4', 'HX-East; HX-West']) expect(readCsv(toCsv([[text]]).replace('\ufeff', ''), ',')).toEqual([text]);
   });
 
   it('keeps numbers numbers, begins with the mark of UTF-8', () => {

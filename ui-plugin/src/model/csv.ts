@@ -7,8 +7,12 @@ import { describeReason, describeState } from './format.js';
 
 /** As many as the service gives at once. */
 export const EXPORT_PAGE = 500;
-/** A spreadsheet takes what begins so for a formula, and runs it. */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * Where a spreadsheet would find a cell that it takes for a formula and runs: at the beginning, and behind each sign that some spreadsheet takes for the end of
+ * a cell or a row whatever we mean by it. Excel divides by `;` in German, and does not see quotation marks that open in the middle of its cell.
+ * `=` and its like also as full-width signs. https://owasp.org/www-community/attacks/CSV_Injection
+ */
+const FORMULA = /((?:^|[;,\t\r\n])["\s]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 /** Without it Excel does not read UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff';
 
@@ -56,6 +60,6 @@ function rowOf(cluster: Cluster): Cell[] {
 
 function cell(value: Cell): string {
   if (value === null) return '';
-  const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = typeof value === 'string' ? value.replace(FORMULA, "$1'") : String(value);
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
