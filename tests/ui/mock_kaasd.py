@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from env.contract import Contract
 from env.prefixproxy import Server
@@ -330,7 +330,7 @@ class Handler(BaseHTTPRequestHandler):
         groups = [{"id": f"sid:S-1-5-21-1-2-3-{n}", "name": name} for n, name in enumerate(names, 1000)]
         home = {"id": VCENTER, "name": "East", "user_name": f"VSPHERE.LOCAL\\{session['name']}", "method": "vcenter_password",
                 "is_first": True, "added_at": iso(now), "rights": "fresh", "rights_as_of": iso(now)}
-        return self.json({"id": f"local:{session['id']}", "name": session["name"],
+        return self.json({"id": f"local:{uuid5(NAMESPACE_URL, source + session['name'])}", "name": session["name"],
                           "source": "local" if local else "vcenter" if vcenter else "directory", "vcenter_id": VCENTER if vcenter else None,
                           "directory": source if method == "directory_password" else None, "groups": groups,
                           "vcenters": [home] if vcenter else [], "role": session["role"], "method": method,

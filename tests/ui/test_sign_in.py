@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from conftest import MakePage
@@ -292,6 +295,56 @@ def test_two_people_in_one_browser_stay_two(mock: MockKaasd, make_page: MakePage
         page.reload()
         expect(page.get_by_label("Password")).to_be_visible()
     other.page.reload()
+    expect(other.page.locator("kaas-header .name")).to_have_text("admin")
+    other.page.close()
+
+
+def own_session(mock: MockKaasd, name: str) -> dict[str, Any]:
+    return {"id": str(uuid4()), "name": name, "source": "local", "role": "user", "end": datetime.now(UTC) + timedelta(hours=1)}
+
+
+@pytest.mark.parametrize("answer", ["Stay admin", "Go on as mallory"])
+def test_a_link_with_a_code_asks_before_it_takes_somebodys_place(mock: MockKaasd, make_page: MakePage, shots: Shots, answer: str) -> None:
+    """Anybody signed in can make a code of their own and send it to somebody else."""
+    watched = make_page()
+    watched.sign_in(mock.url, "admin", "secret")
+    page = watched.page
+    link = mock.world.give_code(own_session(mock, "mallory"), None)
+    other = WatchedPage(page.context.new_page())
+    other.page.goto(f"{mock.url}/ui/#/clusters?code={link}")
+    expect(other.page.get_by_role("heading", name="Go on as mallory?")).to_be_visible()
+    assert (other.axe(), other.overflow()) == ([], 0)
+    shots(other.page, "sign-in.who-goes-on.tab.light")
+    assert len(mock.world.cookies) == 1 and [one["name"] for one in mock.world.cookies.values()] == ["admin"]
+    other.page.get_by_role("button", name=answer).click()
+    name = answer.split()[-1]
+    expect(other.page.locator("kaas-header .name")).to_have_text(name)
+    until(lambda: [one["name"] for one in mock.world.cookies.values()][-1:] == [name], "the cookie of who goes on")
+    other.page.reload()
+    expect(other.page.locator("kaas-header .name")).to_have_text(name)
+    other.page.close()
+
+
+def test_a_link_with_a_code_asks_nothing_of_who_is_the_same(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    watched.sign_in(mock.url, "admin", "secret")
+    page = watched.page
+    before = {session["id"] for session, _ in mock.world.sessions.values()}
+    link = mock.world.give_code({**own_session(mock, "admin"), "role": "admin"}, None)
+    other = WatchedPage(page.context.new_page())
+    other.page.goto(f"{mock.url}/ui/#/clusters?code={link}")
+    list_shown(other.page)
+    until(lambda: len(mock.world.ended) == 1, "the end of the session that is not gone on with")
+    assert not mock.world.ended & before
+    other.page.close()
+
+
+def test_a_link_with_an_old_code_changes_nothing(mock: MockKaasd, make_page: MakePage) -> None:
+    watched = make_page()
+    watched.sign_in(mock.url, "admin", "secret")
+    other = WatchedPage(watched.page.context.new_page())
+    other.page.goto(f"{mock.url}/ui/#/clusters?code={'0' * 32}")
+    list_shown(other.page)
     expect(other.page.locator("kaas-header .name")).to_have_text("admin")
     other.page.close()
 

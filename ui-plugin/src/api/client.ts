@@ -165,13 +165,20 @@ export class ApiClient {
     await this.send({ method: 'POST', path: 'logout', token, needsCookie: true });
   }
 
+  /** Ends the session of `token`; the browser's cookie stays, whoever's it is. */
+  async endSession(token: string): Promise<void> {
+    await this.send({ method: 'POST', path: 'logout', token });
+  }
+
   /** Replaces the caller's own password. Throws ApiError (`invalid_credentials` for a wrong old one, `unprocessable` for a new one that is not good enough). */
   async changePassword(change: PasswordChange): Promise<void> {
     await this.call({ method: 'POST', path: 'password', body: change });
   }
 
-  async whoami(): Promise<Whoami> {
-    const body = (await this.call<Whoami>({ method: 'GET', path: 'whoami' })).body;
+  /** Whose session `token` is of; without it: who is signed in. */
+  async whoami(token?: string): Promise<Whoami> {
+    const call: Call = { method: 'GET', path: 'whoami' };
+    const body = (await (token === undefined ? this.call<Whoami>(call) : this.send<Whoami>({ ...call, token }))).body;
     if (typeof body?.name !== 'string') throw new ApiError({ kind: 'malformed', status: 200 });
     return body;
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import type { Token } from '../api/types.js';
-import { takeCode } from './code.js';
+import { signInByCode, takeCode } from './code.js';
 import { recall, remember } from '../session/tab-memory.js';
 import { start } from '../start.js';
 import type { App } from '../views/app.js';
@@ -19,7 +19,7 @@ export function startTab(app: App): void {
   async function signIn(api: ApiClient): Promise<Token | null> {
     if (!isFirst) return null;
     isFirst = false;
-    if (code !== null) return await api.loginCode(code);
+    if (code !== null) return await signInByCode(api, code, before, app.askWhoGoesOn);
     return recall('signed-out') === null ? await api.loginCookie(before) : null;
   }
 

@@ -414,6 +414,15 @@ export const catalogue: Catalogue = {
     outside: 'Diese Seite ist ein Teil des vSphere Client. Öffnen Sie sie dort, oder gehen Sie zu /ui/ des Dienstes.',
   },
 
+  whoGoesOn: {
+    title: (name) => `Als ${name} weitermachen?`,
+    text: 'Der Link, der diese Seite geöffnet hat, meldet jemand anderen an als in diesem Browser angemeldet ist. Wenn Sie das nicht wollten, bleiben Sie.',
+    now: 'In diesem Browser angemeldet',
+    next: 'Durch den Link angemeldet',
+    stay: (name) => `${name} bleiben`,
+    goOn: (name) => `Als ${name} weitermachen`,
+  },
+
   ownPage: {
     text: 'Diese Seite ist für den Rahmen einer anderen Seite gemacht, etwa HX Connect.',
     link: 'Seite im eigenen Tab öffnen',

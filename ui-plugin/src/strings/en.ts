@@ -420,6 +420,15 @@ export const catalogue = {
     outside: 'This page is a part of the vSphere Client. Open it there, or go to /ui/ of the service.',
   },
 
+  whoGoesOn: {
+    title: (name: string) => `Go on as ${name}?`,
+    text: 'The link that opened this page signs in somebody else than who is signed in at this browser. If you did not ask for that, stay.',
+    now: 'Signed in at this browser',
+    next: 'Signed in by the link',
+    stay: (name: string) => `Stay ${name}`,
+    goOn: (name: string) => `Go on as ${name}`,
+  },
+
   ownPage: {
     text: 'This page is made for the frame of another page, such as HX Connect.',
     link: 'Open the page in its own tab',

@@ -5,7 +5,7 @@ import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
-import type { AvailableVersion, CardSubject, ClusterScope, PasswordChange, Role } from '../api/types.js';
+import type { AvailableVersion, CardSubject, ClusterScope, PasswordChange, Role, Whoami } from '../api/types.js';
 import { addCode } from '../hosts/code.js';
 import { FIRST_PLACE, readAddress, writeAddress, type ListQuery, type Place } from '../model/address.js';
 import '../parts/header.js';
@@ -25,6 +25,13 @@ import type { Overview } from './overview.js';
 import './overview.js';
 import './sign-in.js';
 
+/** Who is signed in at this browser, and who would be. */
+interface Question {
+  now: Whoami;
+  next: Whoami;
+  answer: (goesOn: boolean) => void;
+}
+
 type SignedIn = Extract<SessionState, { signedIn: true }>;
 
 @customElement('kaas-app')
@@ -35,6 +42,9 @@ export class App extends LitElement {
     .closed { padding: var(--space-4) var(--space-5) 0; }
     .slow kaas-notice { box-shadow: var(--shadow); }
     .client { display: grid; justify-items: start; gap: var(--space-3); max-width: 70ch; padding: var(--space-5); }
+    .client dl { margin: 0; }
+    .client dd { margin: 0 0 var(--space-2); overflow-wrap: anywhere; }
+    .answers { display: flex; flex-wrap: wrap; gap: var(--space-2); }
   `];
 
   @property({ attribute: false }) api: ApiClient | null = null;
@@ -58,6 +68,8 @@ export class App extends LitElement {
   @state() private notice = '';
   @state() private isSlow = false;
   @state() private newVersion: AvailableVersion | null = null;
+
+  @state() private question: Question | null = null;
 
   @state() private place: Place = readAddress(location.hash, location.search);
 
@@ -108,6 +120,7 @@ export class App extends LitElement {
   }
 
   private renderView(session: Session, api: ApiClient) {
+    if (this.question !== null) return this.renderQuestion(this.question);
     if (!session.state.signedIn && session.isTrying) return html`<main class="trying"><p role="status">${strings.signIn.trying}</p></main>`;
     if (this.card) return session.state.signedIn ? html`<kaas-card .api=${api} .subject=${this.card}></kaas-card>` : html`<main class="trying"><p>${strings.card.signedOut}</p></main>`;
     if (!session.state.signedIn) return this.hasAccount && !this.byPassword ? this.renderClientOver() : html`${this.renderOwnPage()}<kaas-sign-in .api=${api} .session=${session} .reason=${session.state.reason}></kaas-sign-in>`;
@@ -115,6 +128,22 @@ export class App extends LitElement {
     const form = mustChange || this.changing;
     return html`${this.scope ? nothing : this.renderHeader(session, api, session.state)}${this.scope ? nothing : this.renderClosed()}
       ${form ? this.renderForm(session, session.state) : this.renderPlace(api, who?.role ?? null)}`;
+  }
+
+  /** Before one person's session takes another's place. */
+  readonly askWhoGoesOn = async (now: Whoami, next: Whoami): Promise<boolean> => {
+    const goesOn = await new Promise<boolean>((answer) => (this.question = { now, next, answer }));
+    this.question = null;
+    return goesOn;
+  };
+
+  private renderQuestion({ now, next, answer }: Question) {
+    const isNamesake = now.name === next.name;
+    const tell = ({ name, method, directory, id }: Whoami) => html`<dd><bdi>${name}</bdi> <span class="soft">${strings.header.method(method, directory)}${isNamesake ? ` · ${id}` : ''}</span></dd>`;
+    return html`<main class="client"><h1>${strings.whoGoesOn.title(next.name)}</h1><p>${strings.whoGoesOn.text}</p>
+      <dl><dt>${strings.whoGoesOn.now}</dt>${tell(now)}<dt>${strings.whoGoesOn.next}</dt>${tell(next)}</dl>
+      <div class="answers"><button type="button" class="primary" @click=${() => answer(false)}>${strings.whoGoesOn.stay(now.name)}</button>
+        <button type="button" @click=${() => answer(true)}>${strings.whoGoesOn.goOn(next.name)}</button></div></main>`;
   }
 
   private renderClientOver() {
