@@ -84,6 +84,24 @@ def test_who_is_at_the_page_is_signed_in(site: Site) -> None:
     assert page.context.cookies() == []
 
 
+def test_who_leaves_the_page_and_comes_back_is_signed_in_each_time(site: Site) -> None:
+    """A page that is one program, as HX Connect is, makes the frame anew whenever somebody comes back to it; so does the browser's way back."""
+    page = site.open().page
+    expect_rows(page)
+    for visits, leave in enumerate(("click", "click", "back"), 2):
+        page.get_by_role("link", name="Alarms").click()
+        expect(page.locator("iframe")).to_have_count(0)
+        if leave == "back":
+            page.go_back()
+        else:
+            page.get_by_role("link", name="Kubernetes").click()
+        expect_rows(page)
+        assert site.host.asked == visits
+    page.reload()
+    expect_rows(page)
+    assert (site.host.asked, set(page.evaluate("kaas.states"))) == (5, {"signed-in"})
+
+
 def test_a_clone_ticket_does_as_well(site: Site) -> None:
     def give() -> dict[str, str]:
         site.mock.world.tickets["cst-VCT-1--tp-AA"] = site.mock.world.session_of("anna")

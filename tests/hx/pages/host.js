@@ -11,9 +11,9 @@ document.querySelector('#person').textContent = host.person;
 const complain = (text) => void fetch('/kaas/violation', { method: 'POST', body: text });
 
 const isOf = (data, type, members) => data?.type === type && Object.keys(data).sort().join() === members;
-/** The panel asks at the start and when a session has ended, each time with another nonce. */
+/** Each new frame asks, and asks again when a session has ended, each time with another nonce. */
 let mayAsk = true;
-let nonce = '';
+const nonces = new Set();
 
 async function onMessage(event) {
   const frame = document.querySelector('iframe');
@@ -30,9 +30,9 @@ async function onMessage(event) {
   }
   if (!isOf(data, 'kaas:ready', 'nonce,type') || !/^[0-9a-f]{32}$/.test(data.nonce)) return complain(`no message of the contract: ${JSON.stringify(data)}`);
   // So speaks a panel to `*` that means each of its hosts: a page cannot see for whom a message was, but it hears all of them.
-  if (!mayAsk || data.nonce === nonce) return complain('the panel has asked again');
+  if (!mayAsk || nonces.has(data.nonce)) return complain('the panel has asked again');
   mayAsk = false;
-  nonce = data.nonce;
+  nonces.add(data.nonce);
   const given = await (await fetch('/kaas/hand-over', { method: 'POST' })).json();
   const message = window.kaas.change({ type: 'kaas:hand-over', nonce: data.nonce, ...given });
   for (const each of [message, ...window.kaas.more(message)]) if (each) frame.contentWindow.postMessage(each, window.kaas.target);
@@ -47,6 +47,7 @@ function show() {
     const frame = document.createElement('iframe');
     frame.title = 'Kubernetes';
     frame.src = host.panel;
+    mayAsk = true;
     content.replaceChildren(frame);
     return;
   }
