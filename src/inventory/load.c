@@ -468,16 +468,21 @@ static void load_adopt(struct inventory_cluster *entry, struct rollup *r) {
                                               .reason = c->state_reason,
                                               .source = c->state_source,
                                               .placement_source = c->placement_source,
+                                              .control_plane_ready = c->control_plane_ready,
+                                              .workers_ready = c->workers_ready,
                                               .placement = c->placement,
                                               .observed_at_ms = c->observed_at_ms};
     c->state = r->state;
     c->state_reason = STEAL(r->reason);
     c->state_source = STEAL(r->source);
     c->placement_source = STEAL(r->placement_source);
+    c->control_plane_ready = r->control_plane_ready;
+    c->workers_ready = r->workers_ready;
     c->placement = r->placement;
     c->observed_at_ms = r->observed_at_ms;
     r->placement = (struct object_set){0};
     entry->reason_partial = STEAL(r->reason_partial);
+    entry->down = r->down;
 }
 
 static int roll_up(struct inventory_cluster *entry, const struct inventory_basis *basis, struct err *err) {
@@ -539,6 +544,8 @@ static int load_put_back(const struct inventory_stated *from, struct cluster *c,
     free(c->state_source);
     free(c->placement_source);
     c->state = from->state;
+    c->control_plane_ready = from->control_plane_ready;
+    c->workers_ready = from->workers_ready;
     c->observed_at_ms = from->observed_at_ms;
     c->state_reason = str_dup(from->reason);
     c->state_source = str_dup(from->source);
@@ -580,6 +587,8 @@ int inventory_cluster_renew(const struct inventory_cluster *entry, const struct 
 static struct cluster view_stored(const struct inventory_cluster *entry) {
     struct cluster view = *entry->record;
     view.state = entry->stated.state;
+    view.control_plane_ready = entry->stated.control_plane_ready;
+    view.workers_ready = entry->stated.workers_ready;
     view.state_reason = entry->stated.reason;
     view.state_source = entry->stated.source;
     view.placement_source = entry->stated.placement_source;

@@ -28,6 +28,7 @@ struct inventory_fragment {
 struct inventory_stated {
     enum cluster_state state;
     char *reason, *source, *placement_source;
+    int control_plane_ready, workers_ready;
     struct object_set placement;
     int64_t observed_at_ms;
 };
@@ -41,9 +42,10 @@ struct inventory_times {
 /* One cluster with its rendered answers. Shared; freed with the last reference. */
 struct inventory_cluster {
     atomic_uint refs;
-    struct cluster *record; /* state, placement and observed_at_ms as everyone sees them: rolled up */
+    struct cluster *record; /* state, ready counts, placement and observed_at_ms as everyone sees them: rolled up */
     struct inventory_stated stated;
     char *reason_partial;                 /* the reason for those who see a part of the placement only; NULL: none */
+    size_t down;                          /* of its virtual machines, so many were seen not to work */
     bool is_reported, is_stale;           /* rests on a report; which was too old when it was rolled up */
     uint64_t evidence;                    /* of which nodes what is seen counted then */
     struct inventory_times *times;        /* of reports; the one thing here that changes */

@@ -72,48 +72,81 @@ static void tell_node(const struct node *n, struct strbuf *out) {
 
 /* -- what is seen of all of them ------------------------------------------------------------------------------------------ */
 
-struct evidence {
-    enum cluster_state state; /* CLUSTER_READY: nothing bad is seen */
-    struct strbuf text;       /* names what */
-    const char *partial;      /* the same without names */
-    size_t down, control_plane, control_plane_down;
+#define ROLES (NODE_WORKER + 1)
+
+/* The nodes of one role, as far as anybody has told of them. */
+struct part {
+    size_t known; /* as many as were declared to be wanted, or as there are records of, whichever is more */
+    size_t down;  /* of those that a vCenter shows */
 };
 
-static bool rollup_counts(const struct rollup_input *in, const struct node *n) {
-    return n->seen && n->seen->vcenter_id && (!in->counts || in->counts(in->arg, n->seen->vcenter_id));
+struct evidence {
+    enum cluster_state state;    /* CLUSTER_READY: nothing bad is seen */
+    struct strbuf text, partial; /* names what; the same without names */
+    struct part parts[ROLES];
+    size_t down; /* in all parts */
+};
+
+static bool is_seen_down(const struct rollup_input *in, const struct node *n) {
+    const struct node_observation *seen = n->seen;
+    return seen && seen->vcenter_id && (!in->counts || in->counts(in->arg, seen->vcenter_id)) && rollup_is_down(seen);
 }
 
-static void look_at_node(const struct rollup_input *in, const struct node *n, struct evidence *e) {
-    const bool is_down = rollup_counts(in, n) && rollup_is_down(n->seen);
-    e->control_plane += n->role == NODE_CONTROL_PLANE;
-    e->control_plane_down += is_down && n->role == NODE_CONTROL_PLANE;
-    if (!is_down)
-        return;
-    if (e->down && e->down < NAMED_MAX)
-        strbuf_adds(&e->text, "; ");
-    if (e->down++ < NAMED_MAX)
-        tell_node(n, &e->text);
+static void rollup_count(const struct rollup_input *in, struct evidence *e) {
+    const struct cluster *c = in->cluster;
+    const int wanted[ROLES] = {[NODE_CONTROL_PLANE] = c->control_plane_desired, [NODE_WORKER] = c->workers_desired};
+    for (size_t i = 0; i < c->nodes_count; i++) {
+        const bool is_down = is_seen_down(in, &c->nodes[i]);
+        e->parts[c->nodes[i].role].known++;
+        e->parts[c->nodes[i].role].down += is_down;
+        e->down += is_down;
+    }
+    for (int role = 0; role < ROLES; role++)
+        if (wanted[role] > 0 && (size_t)wanted[role] > e->parts[role].known)
+            e->parts[role].known = (size_t)wanted[role];
+}
+
+/* etcd works while more than half of its members do, and each node of the control plane has one (kubernetes.io, "Options for Highly
+ * Available Topology", stacked; etcd.io, "Frequently Asked Questions": a cluster of four tolerates one failure, as one of three does). */
+static bool has_majority(const struct part *control_plane) {
+    return !control_plane->down || (control_plane->known - control_plane->down) * 2 > control_plane->known;
 }
 
 /* Control plane first: it is what matters, and few are named. */
-static void rollup_look(const struct rollup_input *in, struct evidence *e) {
+static void tell_names(const struct rollup_input *in, struct strbuf *out) {
     const struct cluster *c = in->cluster;
-    strbuf_init(&e->text, REASON_BYTES_MAX);
+    size_t told = 0;
     for (int role = NODE_CONTROL_PLANE; role <= NODE_WORKER; role++)
-        for (size_t i = 0; i < c->nodes_count; i++)
-            if ((int)c->nodes[i].role == role)
-                look_at_node(in, &c->nodes[i], e);
+        for (size_t i = 0; i < c->nodes_count && told < NAMED_MAX; i++)
+            if ((int)c->nodes[i].role == role && is_seen_down(in, &c->nodes[i])) {
+                strbuf_adds(out, told++ ? "; " : "");
+                tell_node(&c->nodes[i], out);
+            }
+}
+
+static void rollup_look(const struct rollup_input *in, struct evidence *e) {
+    const struct part *control_plane = &e->parts[NODE_CONTROL_PLANE];
+    strbuf_init(&e->text, REASON_BYTES_MAX);
+    strbuf_init(&e->partial, REASON_BYTES_MAX);
+    rollup_count(in, e);
+    e->state = !e->down ? CLUSTER_READY : has_majority(control_plane) ? CLUSTER_DEGRADED : CLUSTER_UNREACHABLE;
+    if (!e->down)
+        return;
+    if (e->state == CLUSTER_UNREACHABLE) {
+        strbuf_addf(&e->text, "%zu of %zu of its control plane %s not running: no majority, the API cannot work; ",
+                    control_plane->down, control_plane->known, control_plane->down == 1 ? "is" : "are");
+        strbuf_adds(&e->partial, e->text.data);
+    }
+    tell_names(in, &e->text);
     if (e->down > NAMED_MAX)
         strbuf_addf(&e->text, "; and %zu more", e->down - NAMED_MAX);
-    e->state = CLUSTER_READY;
-    if (e->down) {
-        e->state = CLUSTER_DEGRADED;
-        e->partial = "some of its virtual machines are not running";
-    }
-    if (e->control_plane && e->control_plane_down == e->control_plane) {
-        e->state = CLUSTER_UNREACHABLE;
-        e->partial = "no virtual machine of its control plane is running";
-    }
+    strbuf_addf(&e->partial, "%zu of its virtual machines %s not running", e->down, e->down == 1 ? "is" : "are");
+}
+
+/* The least that the sources allow: what was told, less when so few can be up. Not known stays so. */
+static int rollup_ready(int told, const struct part *part) {
+    const size_t up = part->known - part->down;
+    return part->down && told > 0 && (size_t)told > up ? (int)up : told;
 }
 
 /* -- what was said ---------------------------------------------------------------------------------------------------------- */
@@ -205,7 +238,7 @@ static int rollup_combine(const struct saying *s, const struct evidence *e, stru
     if (!out->source)
         return err_set(err, ERR_NOMEM, "out of memory");
     /* what was reported explains nothing once what is seen overrides it; that nobody reports any more still does */
-    return set_reasons(out, is_worse && !s->is_stale ? NULL : s->reason, seen, e->partial, err);
+    return set_reasons(out, is_worse && !s->is_stale ? NULL : s->reason, seen, e->partial.data, err);
 }
 
 static int rollup_place(const struct rollup_input *in, struct rollup *out, struct err *err) {
@@ -238,16 +271,21 @@ static int64_t rollup_newest(const struct cluster *c) {
 }
 
 int rollup_make(const struct rollup_input *input, struct rollup *out, struct err *err) {
-    struct rollup made = {.observed_at_ms = rollup_newest(input->cluster)};
+    const struct cluster *c = input->cluster;
+    struct rollup made = {.observed_at_ms = rollup_newest(c)};
     struct evidence evidence = {0};
     struct saying saying = {0};
     int rc;
     rollup_look(input, &evidence);
     rollup_listen(input, &saying);
+    made.control_plane_ready = rollup_ready(c->control_plane_ready, &evidence.parts[NODE_CONTROL_PLANE]);
+    made.workers_ready = rollup_ready(c->workers_ready, &evidence.parts[NODE_WORKER]);
+    made.down = evidence.down;
     rc = rollup_combine(&saying, &evidence, &made, err);
     if (!rc)
         rc = rollup_place(input, &made, err);
     strbuf_done(&evidence.text);
+    strbuf_done(&evidence.partial);
     strbuf_done(&saying.made);
     if (rc)
         rollup_done(&made);

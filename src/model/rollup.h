@@ -3,11 +3,15 @@
  *
  * State: the last report (or what an administrator declared after it) combined with what the vCenters show of the nodes.
  *   - A virtual machine that is gone, off, suspended, not connected, or on a host that does not respond: `degraded`.
- *   - So are all virtual machines of the control plane: `unreachable`.
+ *   - So many of the control plane that no majority of it is left: `unreachable`. It has as many nodes as are wanted, or as there are
+ *     records of, whichever is more; those that no vCenter shows are taken for running. One of two, two of three, two of four are too
+ *     many.
  *   - No report for the time limit: `unknown`, unless what is seen says worse.
  *   - `creating`, `updating`, `deleting` and `failed` stay what they are, but their reason mentions what is seen. A cluster that is
- *     `updating` with its whole control plane down is `unreachable`.
+ *     `updating` without that majority is `unreachable`.
  *   - A state that is as bad as what is seen stays, with a reason that mentions it.
+ * Counts of ready nodes: the least that the sources allow. What was told stands until more machines are seen down than it allows for;
+ * what nobody told stays unknown.
  * Placement: the vSphere clusters of the hosts that the nodes run on, when at least one is known; else what was declared. It does not
  * matter for placement how old what is seen is: where a node was last seen is the best that is known. */
 #pragma once
@@ -30,9 +34,11 @@ struct rollup_input {
 /* What everyone sees. Texts malloc'ed. */
 struct rollup {
     enum cluster_state state;
-    char *reason;         /* for those who see all parts of the cluster; NULL: none */
-    char *reason_partial; /* the same without names of virtual machines and hosts; NULL: none */
-    char *source;         /* "declared", "reported" or "observed" */
+    char *reason;                           /* for those who see all parts of the cluster; NULL: none */
+    char *reason_partial;                   /* the same without names of virtual machines and hosts; NULL: none */
+    char *source;                           /* "declared", "reported" or "observed" */
+    int control_plane_ready, workers_ready; /* -1: unknown */
+    size_t down;                            /* of its virtual machines, so many are seen not to work */
     struct object_set placement;
     char *placement_source; /* "declared" or "observed" */
     int64_t observed_at_ms; /* newest observation or change; 0: none */

@@ -64,8 +64,10 @@ describe('reasons', () => {
     ['VM a b is powered off; VM c is gone; another has its name; and 4 more', 'VM a b is powered off; VM c is gone; another has its name; and 4 more.', /^VM a b ist ausgeschaltet; VM c ist nicht mehr da; eine andere/],
     ['host esx-1 of VM cp-0 does not respond', 'Host esx-1 of VM cp-0 does not respond.', 'Host esx-1 der VM cp-0 antwortet nicht.'],
     ['host esx-1 of VM cp-0 is disconnected', 'Host esx-1 of VM cp-0 is disconnected.', 'Host esx-1 der VM cp-0 ist nicht verbunden.'],
-    ['no virtual machine of its control plane is running', 'No virtual machine of its control plane is running.', /^Keine virtuelle Maschine/],
-    ['waiting since 2026-03-01T20:32:35Z; some of its virtual machines are not running', /^Waiting since Mar 1, 2026.*; some of/, /^Waiting since 01\.03\.2026.*; einige seiner/],
+    ['2 of 3 of its control plane are not running: no majority, the API cannot work; VM cp-0 is suspended', '2 of 3 of its control plane are not running: no majority, the API cannot work; VM cp-0 is suspended.', /^2 von 3 seiner Control Plane laufen nicht: keine Mehrheit/],
+    ['1 of 1 of its control plane is not running: no majority, the API cannot work', /^1 of 1 of its control plane is not/, /^1 von 1 seiner Control Plane läuft nicht/],
+    ['1 of its virtual machines is not running', '1 of its virtual machines is not running.', '1 seiner virtuellen Maschinen läuft nicht.'],
+    ['waiting since 2026-03-01T20:32:35Z; 4 of its virtual machines are not running', /^Waiting since Mar 1, 2026.*; 4 of/, /^Waiting since 01\.03\.2026.*; 4 seiner virtuellen Maschinen laufen nicht/],
     ['VM x is constructor', 'VM x is constructor.', 'VM x is constructor.'],
     ['', '', ''], [null, '', ''],
   ])('%j are told', (reason, english, german) => {

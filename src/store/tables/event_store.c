@@ -52,6 +52,7 @@ static const struct member place_members[] = {
     MEMBER_AS(cluster_place, ref.moref, "moref", NULL),
     MEMBER(cluster_place, name),
     MEMBER(cluster_place, told, .words = vcenter_event_words, .unknown = VCENTER_EVENT_ADDED),
+    MEMBER(cluster_place, down),
     MEMBERS_END,
 };
 static const struct db_table place_table = {
@@ -101,10 +102,11 @@ static int write_place(struct db_conn *conn, const struct event_news *news, stru
     if (news->how == EVENT_PLACE_NEW)
         rc = db_table_insert(conn, &place_table, p, DB_MORE_NONE, err);
     else if (news->how == EVENT_PLACE_CHANGED)
-        rc = db_run_one(
-            conn,
-            "UPDATE cluster_places SET told = ?, name = ? WHERE cluster_id = ? AND vcenter_id = ? AND moref = ? AND told = ?",
-            DB_ARGS(db_text(vcenter_event_words[p->told]), db_text(p->name), id, vc, moref, was), "no such place", err);
+        rc = db_run_one(conn,
+                        "UPDATE cluster_places SET told = ?, name = ?, down = ?"
+                        " WHERE cluster_id = ? AND vcenter_id = ? AND moref = ? AND told = ?",
+                        DB_ARGS(db_text(vcenter_event_words[p->told]), db_text(p->name), db_number(p->down), id, vc, moref, was),
+                        "no such place", err);
     else
         rc = db_run_one(conn, "DELETE FROM cluster_places WHERE cluster_id = ? AND vcenter_id = ? AND moref = ? AND told = ?",
                         DB_ARGS(id, vc, moref, was), "no such place", err);

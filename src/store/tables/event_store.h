@@ -55,6 +55,7 @@ struct cluster_place {
     struct object_ref ref;
     char name[KAAS_NAME_CHARS_MAX * 4 + 1];
     enum vcenter_event_kind told; /* the last state that was told; VCENTER_EVENT_ADDED: none yet */
+    int down;                     /* how many of its virtual machines were seen not to work at the last look; -1: not known */
 };
 
 /* -- what vCenters were told of ------------------------------------------------------------------------------------ */

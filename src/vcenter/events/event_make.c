@@ -180,10 +180,19 @@ static const struct event_target *event_make_find_target(const struct event_make
     return NULL;
 }
 
-/* What all may read who see the vSphere cluster: they need not see the others that the cluster is on. */
+/* What all may read who see the vSphere cluster: they need not see the others that the cluster is on. The text of an event says "is degraded" itself,
+ * but not which of failed and unreachable it is. */
 static const char *event_make_reason(const struct inventory_cluster *c) {
     const char *reason = c->record->placement.count > 1 ? c->reason_partial : c->record->state_reason;
-    return str_empty(reason) ? cluster_state_name(c->record->state) : reason;
+    if (!str_empty(reason))
+        return reason;
+    return c->record->state == CLUSTER_DEGRADED ? "no reason was given" : cluster_state_name(c->record->state);
+}
+
+/* Has it lost a further virtual machine since the last look, when it was told to be as bad as it is? */
+static bool event_make_is_worse(const struct cluster_place *was, const struct inventory_cluster *c) {
+    return (was->told == VCENTER_EVENT_DEGRADED || was->told == VCENTER_EVENT_FAILED) && was->down >= 0 &&
+           c->down > (size_t)was->down;
 }
 
 static int event_make_add_place(struct event_maker *m, const struct inventory_cluster *c, const struct cluster_place *place,
@@ -194,6 +203,7 @@ static int event_make_add_place(struct event_maker *m, const struct inventory_cl
         return err_set(err, ERR_NOMEM, "out of memory");
     t->round = m->round;
     news.place.told = event_make_kind_of(c->record->state);
+    news.place.down = (int)c->down;
     if (!is_silent && news.place.told != VCENTER_EVENT_READY) /* it is told by the next round */
         news.place.told = VCENTER_EVENT_ADDED;
     return event_make_add(m, &news, t, NULL, err);
@@ -213,10 +223,11 @@ static int event_make_look_at(struct event_maker *m, const struct inventory_clus
         return event_make_add_place(m, c, &news.place, target->is_new, err);
     t->round = m->round;
     news.was = news.place.told = t->place.told;
+    news.place.down = (int)c->down;
     if (state != VCENTER_EVENT_ADDED)
         news.place.told = state;
-    news.is_silent = news.was == news.place.told;
-    if (news.is_silent && str_eq(t->place.name, news.place.name))
+    news.is_silent = news.was == news.place.told && (state != news.was || !event_make_is_worse(&t->place, c));
+    if (news.is_silent && str_eq(t->place.name, news.place.name) && t->place.down == news.place.down)
         return 0;
     return event_make_add(m, &news, t, event_make_reason(c), err);
 }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from env import vimclient
 from env.api import Api
 from env.full import World, add_vcenter, register
 from env.wait import until
@@ -257,8 +258,51 @@ def test_without_its_control_plane_a_cluster_is_unreachable(admin: Api, make: Ma
     wait_for(admin, known, is_observed)
     change("connection", id=CP_VM, state="disconnected")
     shown = wait_for(admin, known, lambda c: c["state"] == "unreachable")
-    assert shown["state_reason"] == "VM k8s-prod-cp-0 is disconnected"
+    assert shown["state_reason"] == ("1 of 1 of its control plane is not running: no majority, the API cannot work; "
+                                     "VM k8s-prod-cp-0 is disconnected")
     assert nodes(admin, known)["cp-0"]["state"] == "not_ready"
+
+
+def test_without_a_majority_of_its_control_plane_a_cluster_is_unreachable(joined: World, admin: Api, make: Make) -> None:
+    """Powered off by somebody else's program, one after the other: who was told that all are ready sees how many can be, everywhere."""
+    control, prefix = joined.vcenter.control, f"q{uuid.uuid4().hex[:8]}"
+    names = [f"{prefix}-cp-{n}" for n in range(3)]
+    machines = [control.create_machines(EAST, name)[0] for name in names]
+    known = make(control_plane={"desired": 3})
+    report(admin, known, control_plane={"ready": 3}, workers={"ready": 1},
+           nodes=[{"name": name, "role": "control_plane"} for name in names])
+    wait_for(admin, known, is_observed)
+
+    vimclient.run_govc(joined.vcenter, "vm.power", "-dc", "DC0", "-off", names[0])
+    shown = wait_for(admin, known, lambda c: c["state"] == "degraded")
+    assert shown["state_reason"] == f"VM {names[0]} is powered off"
+    assert shown["control_plane"] == {"ready": 2, "desired": 3}
+
+    vimclient.run_govc(joined.vcenter, "vm.power", "-dc", "DC0", "-off", names[1])
+    shown = wait_for(admin, known, lambda c: c["state"] == "unreachable")
+    assert shown["state_reason"] == ("2 of 3 of its control plane are not running: no majority, the API cannot work; "
+                                     f"VM {names[0]} is powered off; VM {names[1]} is powered off")
+    assert (shown["control_plane"], shown["workers"]) == ({"ready": 1, "desired": 3}, {"ready": 1, "desired": 1})
+    (listed,) = [cluster for cluster in admin.items("/v2/clusters", state="unreachable") if cluster["id"] == known]
+    assert listed == shown
+    told = joined.kaasd.ctl.ok("cluster", "show", known)
+    assert "unreachable" in told and "1/3" in told
+    assert report(admin, known, control_plane={"ready": 3})["control_plane"]["ready"] == 1  # what is told again is kept beside
+    for machine in machines[:2]:
+        control.power(machine, on=True)
+    shown = wait_for(admin, known, lambda c: c["state"] == "ready")
+    assert (shown["control_plane"]["ready"], shown["state_reason"]) == (3, None)
+    for machine in machines:
+        control.remove(machine)
+
+
+def test_one_known_machine_of_three_is_no_majority_lost(admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make(control_plane={"desired": 3})
+    report(admin, known, control_plane={"ready": 3}, nodes=TWO)
+    wait_for(admin, known, is_observed)
+    change("power", id=CP_VM, state="poweredOff")
+    shown = wait_for(admin, known, lambda c: c["state"] != "ready")
+    assert (shown["state"], shown["control_plane"]["ready"]) == ("degraded", 2)
 
 
 def test_work_under_way_is_not_painted_over(admin: Api, make: Make, change: Callable[..., None]) -> None:
@@ -322,7 +366,7 @@ def test_a_node_that_moves_out_of_sight_takes_its_cluster_along(joined: World, a
 
     change("power", id=W0_VM, state="poweredOff")
     wait_for(admin, known, lambda c: c["state"] == "degraded")
-    assert show(viewer, known)["state_reason"] == "some of its virtual machines are not running"  # names are not for this viewer
+    assert show(viewer, known)["state_reason"] == "1 of its virtual machines is not running"  # names are not for this viewer
 
     change("migrate", id=CP_VM, to=WEST_HOST)
     until(lambda: viewer.call("GET", f"/v2/clusters/{known}").status_code == 404, "out of sight")

@@ -124,6 +124,36 @@ def test_a_cluster_on_two_vsphere_clusters_shows_at_both(world: World) -> None:
         assert found[1][2]["reason"] == "failed"
 
 
+def test_each_further_machine_that_goes_is_told(world: World) -> None:
+    control, prefix = world.vcenter.control, f"lost-{next(numbers)}"
+    machines = [control.create_machines(EAST, f"{prefix}-{n}")[0] for n in range(4)]
+    nodes = [{"name": f"{prefix}-{n}", "role": "control_plane" if n < 3 else "worker"} for n in range(4)]
+    cluster, name = add(world, EAST)
+    until_told(world, name, "cluster.added")
+    world.admin.expect(200, "PUT", f"/v2/clusters/{cluster}/status", json={
+        "state": "ready", "control_plane": {"ready": 3, "desired": 3}, "nodes": nodes})
+    kinds = ["cluster.added", "cluster.ready"]
+    until_told(world, name, *kinds)
+    for n, kind in ((3, "degraded"), (0, "degraded"), (1, "failed"), (2, "failed")):
+        control.power(machines[n], on=False)
+        kinds.append(f"cluster.{kind}")
+        until_told(world, name, *kinds)
+    reasons = [arguments.get("reason", "") for _, _, arguments in events(world, name)][2:]
+    assert reasons == [
+        f"VM {prefix}-3 is powered off", f"VM {prefix}-0 is powered off; VM {prefix}-3 is powered off",
+        "2 of 3 of its control plane are not running: no majority, the API cannot work; "
+        f"VM {prefix}-0 is powered off; VM {prefix}-1 is powered off; VM {prefix}-3 is powered off",
+        "3 of 3 of its control plane are not running: no majority, the API cannot work; "
+        f"VM {prefix}-0 is powered off; VM {prefix}-1 is powered off; VM {prefix}-2 is powered off; and 1 more"]
+    control.power(machines[0], on=True)  # less bad, and as bad as before: that is no further loss
+    until(lambda: world.db.query("SELECT down FROM cluster_places WHERE name = %s", name, database="kaas") == [(3,)], "three are off")
+    control.power(machines[0], on=False)
+    kinds.append("cluster.failed")
+    until_told(world, name, *kinds)
+    for machine in machines:
+        control.remove(machine)
+
+
 def test_more_than_people_can_read_becomes_one_summary(world: World) -> None:
     names = [add(world, EAST)[1] for _ in range(15)]
 

@@ -75,7 +75,9 @@ static struct rollup roll(const struct scene *s, bool (*counts)(const void *, co
 enum happening {
     ALL_WELL,
     CP0_OFF,
+    CP_TWO_OFF,
     CP_ALL_OFF,
+    W_ALL_OFF,
     W0_SUSPENDED,
     W0_DISCONNECTED,
     W0_HOST_SILENT,
@@ -90,7 +92,8 @@ enum happening {
 static void happen(struct scene *s, enum happening what) {
     struct node_observation *w0 = &s->seen[3];
     for (size_t i = 0; i < NODES; i++)
-        if (what == ALL_OFF || (what == CP_ALL_OFF && i < 3) || (what == CP0_OFF && i == 0))
+        if (what == ALL_OFF || (what == CP_ALL_OFF && i < 3) || (what == CP_TWO_OFF && i < 2) || (what == W_ALL_OFF && i >= 3) ||
+            (what == CP0_OFF && i == 0))
             s->seen[i].power = VM_POWER_OFF;
     if (what == W0_SUSPENDED)
         w0->power = VM_POWER_SUSPENDED;
@@ -111,6 +114,10 @@ static void happen(struct scene *s, enum happening what) {
     if (what == W0_NEVER_FOUND)
         s->nodes[3].seen = NULL;
 }
+
+#define NO_MAJORITY " of its control plane are not running: no majority, the API cannot work; "
+#define ONE_OF_3 "2 of 3" NO_MAJORITY
+#define NONE_OF_3 "3 of 3" NO_MAJORITY
 
 static const struct {
     enum cluster_state said;
@@ -136,21 +143,26 @@ static const struct {
     {CLUSTER_READY, NULL, 0, W0_GONE, CLUSTER_DEGRADED, "observed", "VM w-0 is gone"},
     {CLUSTER_READY, NULL, 0, W0_REPLACED, CLUSTER_DEGRADED, "observed", "VM w-0 is gone; another has its name"},
     {CLUSTER_READY, NULL, 0, CP_ALL_OFF, CLUSTER_UNREACHABLE, "observed",
-     "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off"},
+     NONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off"},
+    {CLUSTER_READY, "fine", 0, CP_TWO_OFF, CLUSTER_UNREACHABLE, "observed",
+     ONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off"},
+    {CLUSTER_READY, NULL, 0, W_ALL_OFF, CLUSTER_DEGRADED, "observed", "VM w-0 is powered off; VM w-1 is powered off"},
     {CLUSTER_READY, NULL, 0, ALL_OFF, CLUSTER_UNREACHABLE, "observed",
-     "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off; and 2 more"},
+     NONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off; and 2 more"},
     {CLUSTER_UNKNOWN, NULL, 0, CP0_OFF, CLUSTER_DEGRADED, "observed", "VM cp-0 is powered off"},
     {CLUSTER_DEGRADED, "slow", 0, CP_ALL_OFF, CLUSTER_UNREACHABLE, "observed",
-     "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off"},
+     NONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off"},
     /* what was said is as bad */
     {CLUSTER_DEGRADED, "slow", 0, CP0_OFF, CLUSTER_DEGRADED, "reported", "slow; VM cp-0 is powered off"},
     {CLUSTER_UNREACHABLE, NULL, 0, CP0_OFF, CLUSTER_UNREACHABLE, "reported", "VM cp-0 is powered off"},
     /* work under way, or its end */
-    {CLUSTER_CREATING, "step 2", 0, CP_ALL_OFF, CLUSTER_CREATING, "reported",
-     "step 2; VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off"},
+    {CLUSTER_CREATING, "step 2", 0, CP_TWO_OFF, CLUSTER_CREATING, "reported",
+     "step 2; " ONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off"},
     {CLUSTER_UPDATING, NULL, 0, CP0_OFF, CLUSTER_UPDATING, "reported", "VM cp-0 is powered off"},
+    {CLUSTER_UPDATING, NULL, 0, CP_TWO_OFF, CLUSTER_UNREACHABLE, "observed",
+     ONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off"},
     {CLUSTER_UPDATING, NULL, 0, CP_ALL_OFF, CLUSTER_UNREACHABLE, "observed",
-     "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off"},
+     NONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off"},
     {CLUSTER_DELETING, NULL, 0, CP0_OFF, CLUSTER_DELETING, "reported", "VM cp-0 is powered off"},
     {CLUSTER_FAILED, "no quota", 0, CP0_OFF, CLUSTER_FAILED, "reported", "no quota; VM cp-0 is powered off"},
     /* silence */
@@ -184,6 +196,148 @@ static void states_follow_from_the_table(void **state) {
         assert_int_equal(r.is_report_stale, table[i].age_ms > LIMIT);
         rollup_done(&r);
     }
+}
+
+/* -- quorum and counts: each number of nodes of the control plane, declared and as records, with each number of them off ------------------ */
+
+#define MANY 5
+
+struct quorum {
+    struct cluster cluster;
+    struct node nodes[2 * MANY];
+    struct node_observation seen[2 * MANY];
+};
+
+/* Of `records` nodes of that role the first `off` are off. */
+static void add_role(struct quorum *q, enum node_role role, int records, int off) {
+    for (int i = 0; i < records; i++) {
+        const size_t at = q->cluster.nodes_count++;
+        q->seen[at] = (struct node_observation){.match = VM_MATCH_NAME,
+                                                .vcenter_id = text(VC),
+                                                .vm_name = text("vm"),
+                                                .bound_uuid = text(OTHER_VC),
+                                                .power = i < off ? VM_POWER_OFF : VM_POWER_ON,
+                                                .connection = VM_CONNECTION_CONNECTED};
+        q->nodes[at] = (struct node){.name = text("n"), .role = role, .seen = &q->seen[at]};
+    }
+}
+
+static void set_quorum(struct quorum *q, enum cluster_state said, int wanted, int records, int off, int told) {
+    memset(q, 0, sizeof(*q));
+    q->cluster = (struct cluster){.state = said,
+                                  .state_source = text("reported"),
+                                  .reported_state = said,
+                                  .reported_at_ms = NOW,
+                                  .placement_source = text("declared"),
+                                  .control_plane_desired = wanted,
+                                  .control_plane_ready = told,
+                                  .workers_desired = 2,
+                                  .workers_ready = 2,
+                                  .nodes = q->nodes};
+    add_role(q, NODE_CONTROL_PLANE, records, off);
+}
+
+static struct rollup roll_quorum(const struct quorum *q) {
+    const struct rollup_input input = {.cluster = &q->cluster, .now_ms = NOW, .report_stale_after_ms = LIMIT};
+    struct rollup out;
+    assert_int_equal(rollup_make(&input, &out, NULL), 0);
+    return out;
+}
+
+/* Members of etcd that must work (etcd.io, "Frequently Asked Questions", table of fault tolerance), by how many there are. */
+static const int majority_of[] = {0, 1, 2, 2, 3, 3};
+
+static enum cluster_state state_due(enum cluster_state said, int known, int off) {
+    const bool is_dead = off && known - off < majority_of[known];
+    if (said == CLUSTER_CREATING)
+        return said;
+    if (is_dead)
+        return CLUSTER_UNREACHABLE;
+    return off && said == CLUSTER_READY ? CLUSTER_DEGRADED : said;
+}
+
+static void look_at_quorum(enum cluster_state said, int wanted, int records, int off, int told) {
+    const int known = wanted > records ? wanted : records;
+    const int at_most = off && told > known - off ? known - off : told;
+    struct quorum q;
+    set_quorum(&q, said, wanted, records, off, told);
+    struct rollup r = roll_quorum(&q);
+    if (r.state != state_due(said, known, off) || r.control_plane_ready != at_most)
+        print_error("%s, %d wanted, %d records, %d off, %d told: %s, %d ready\n", cluster_state_name(said), wanted, records, off,
+                    told, cluster_state_name(r.state), r.control_plane_ready);
+    assert_int_equal(r.state, state_due(said, known, off));
+    assert_int_equal(r.control_plane_ready, at_most);
+    assert_int_equal(r.workers_ready, 2);
+    assert_int_equal(r.down, off);
+    if (off)
+        assert_int_equal(strstr(r.reason, "no majority") != NULL, known - off < majority_of[known]);
+    rollup_done(&r);
+}
+
+static void look_at_each_told(enum cluster_state said, int wanted, int records, int off) {
+    for (int told = -1; told <= MANY; told++)
+        look_at_quorum(said, wanted, records, off, told);
+}
+
+static void a_control_plane_works_by_majority(void **state) {
+    static const enum cluster_state said[] = {CLUSTER_READY, CLUSTER_UPDATING, CLUSTER_CREATING};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(said); i++)
+        for (int wanted = 0; wanted <= MANY; wanted++)
+            for (int records = 0; records <= MANY; records++)
+                for (int off = 0; off <= records; off++)
+                    look_at_each_told(said[i], wanted, records, off);
+}
+
+static void workers_that_are_off_are_not_ready(void **state) {
+    (void)state;
+    for (int records = 0; records <= MANY; records++)
+        for (int off = 0; off <= records; off++) {
+            const int known = records > 2 ? records : 2;
+            struct quorum q;
+            set_quorum(&q, CLUSTER_READY, 3, 0, 0, 3);
+            add_role(&q, NODE_WORKER, records, off);
+            struct rollup r = roll_quorum(&q);
+            assert_int_equal(r.state, off ? CLUSTER_DEGRADED : CLUSTER_READY);
+            assert_int_equal(r.workers_ready, off && known - off < 2 ? known - off : 2);
+            assert_int_equal(r.control_plane_ready, 3);
+            rollup_done(&r);
+        }
+}
+
+/* Nobody has shown them, or they are others': that is no evidence, so they are taken for running. */
+static void nodes_that_nobody_sees_are_taken_for_running(void **state) {
+    struct quorum q;
+    (void)state;
+    set_quorum(&q, CLUSTER_READY, 3, 3, 3, 3);
+    q.nodes[0].seen = NULL;
+    q.seen[1].match = VM_MATCH_NONE;
+    q.seen[1].bound_uuid = NULL;
+    struct rollup r = roll_quorum(&q);
+    assert_int_equal(r.state, CLUSTER_DEGRADED);
+    assert_int_equal(r.control_plane_ready, 2);
+    rollup_done(&r);
+}
+
+/* What everybody reads changes with each machine that goes, names or not. */
+static void each_loss_changes_the_reason(void **state) {
+    struct quorum q;
+    char last[200] = "", last_partial[200] = "";
+    (void)state;
+    for (int off = 1; off <= MANY; off++) {
+        set_quorum(&q, CLUSTER_READY, MANY, MANY, off, MANY);
+        struct rollup r = roll_quorum(&q);
+        assert_string_not_equal(r.reason, last);
+        assert_string_not_equal(r.reason_partial, last_partial);
+        (void)snprintf(last, sizeof(last), "%s", r.reason);
+        (void)snprintf(last_partial, sizeof(last_partial), "%s", r.reason_partial);
+        rollup_done(&r);
+    }
+    set_quorum(&q, CLUSTER_READY, 1, 1, 1, 1);
+    struct rollup r = roll_quorum(&q);
+    assert_string_equal(r.reason,
+                        "1 of 1 of its control plane is not running: no majority, the API cannot work; VM vm is powered off");
+    rollup_done(&r);
 }
 
 static void a_declared_state_does_not_age(void **state) {
@@ -228,11 +382,11 @@ static void names_are_for_those_who_see_all(void **state) {
     say(&s, CLUSTER_DEGRADED, "slow");
     happen(&s, CP0_OFF);
     r = roll(&s, NULL);
-    assert_string_equal(r.reason_partial, "slow; some of its virtual machines are not running");
+    assert_string_equal(r.reason_partial, "slow; 1 of its virtual machines is not running");
     rollup_done(&r);
     happen(&s, CP_ALL_OFF);
     r = roll(&s, NULL);
-    assert_string_equal(r.reason_partial, "no virtual machine of its control plane is running");
+    assert_string_equal(r.reason_partial, NONE_OF_3 "3 of its virtual machines are not running");
     rollup_done(&r);
 }
 
@@ -287,7 +441,7 @@ static void long_reasons_are_cut_between_characters(void **state) {
     say(&s, CLUSTER_FAILED, reason);
     happen(&s, ALL_OFF);
     r = roll(&s, NULL);
-    assert_non_null(strstr(r.reason, "\xc3\xa4...; VM cp-0 is powered off"));
+    assert_non_null(strstr(r.reason, "\xc3\xa4...; " NONE_OF_3 "VM cp-0 is powered off"));
     for (const char *p = r.reason; *p; p++)
         chars += (*p & 0xC0) != 0x80;
     assert_true(chars <= KAAS_DESCRIPTION_CHARS_MAX);
@@ -337,6 +491,10 @@ static void machines_are_judged(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_follow_from_the_table),
+        cmocka_unit_test(a_control_plane_works_by_majority),
+        cmocka_unit_test(workers_that_are_off_are_not_ready),
+        cmocka_unit_test(nodes_that_nobody_sees_are_taken_for_running),
+        cmocka_unit_test(each_loss_changes_the_reason),
         cmocka_unit_test(a_declared_state_does_not_age),
         cmocka_unit_test(an_unwatched_vcenter_is_no_witness),
         cmocka_unit_test(names_are_for_those_who_see_all),

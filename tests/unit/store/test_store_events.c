@@ -93,7 +93,7 @@ static void test_without_events_grants_are_not_told(void **state) {
     (void)state;
     grant_and_withdraw();
     assert_int_equal(waiting(), 2);
-    fixture_exec("INSERT INTO cluster_places VALUES ('c', '" VC "', 'domain-c7', 'name', 'ready')");
+    fixture_exec("INSERT INTO cluster_places VALUES ('c', '" VC "', 'domain-c7', 'name', 'ready', 0)");
     ASSERT_OK(event_store_end(store, &err), &err);
     assert_int_equal(waiting(), 0);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM cluster_places"), 0);

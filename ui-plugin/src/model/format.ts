@@ -50,8 +50,8 @@ const REASONS: readonly [RegExp, (...parts: string[]) => string | undefined][] =
   [/^host (.+) of VM (.+) does not respond$/, (host = '', vm = '') => strings.reason.hostSilent(host, vm)],
   [/^host (.+) of VM (.+) is disconnected$/, (host = '', vm = '') => strings.reason.hostGone(host, vm)],
   [/^and (\d+) more$/, (n = '') => strings.reason.more(n)],
-  [/^some of its virtual machines are not running$/, () => strings.reason.someDown],
-  [/^no virtual machine of its control plane is running$/, () => strings.reason.controlPlaneDown],
+  [/^(\d+) of its virtual machines (?:is|are) not running$/, (n = '') => strings.reason.someDown(n)],
+  [/^(\d+) of (\d+) of its control plane (?:is|are) not running: no majority, the API cannot work$/, (down = '', known = '') => strings.reason.noMajority(down, known)],
   [/^(\d+) of (\d+) workers are ready$/, (ready = '', desired = '') => strings.reason.workersReady(ready, desired)],
 ];
 

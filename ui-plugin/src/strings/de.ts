@@ -271,8 +271,8 @@ export const catalogue: Catalogue = {
     hostSilent: (host, vm) => `Host ${host} der VM ${vm} antwortet nicht`,
     hostGone: (host, vm) => `Host ${host} der VM ${vm} ist nicht verbunden`,
     more: (n) => `und ${n} weitere`,
-    someDown: 'einige seiner virtuellen Maschinen laufen nicht',
-    controlPlaneDown: 'keine virtuelle Maschine seiner Control Plane läuft',
+    someDown: (n) => `${n} seiner virtuellen Maschinen ${n === '1' ? 'läuft' : 'laufen'} nicht`,
+    noMajority: (down, known) => `${down} von ${known} seiner Control Plane ${down === '1' ? 'läuft' : 'laufen'} nicht: keine Mehrheit, die API kann nicht arbeiten`,
     workersReady: (ready, desired) => `${ready} von ${desired} Workern sind bereit`,
   },
 

@@ -277,8 +277,8 @@ export const catalogue = {
     hostSilent: (host: string, vm: string) => `host ${host} of VM ${vm} does not respond`,
     hostGone: (host: string, vm: string) => `host ${host} of VM ${vm} is disconnected`,
     more: (n: string) => `and ${n} more`,
-    someDown: 'some of its virtual machines are not running',
-    controlPlaneDown: 'no virtual machine of its control plane is running',
+    someDown: (n: string) => `${n} of its virtual machines ${n === '1' ? 'is' : 'are'} not running`,
+    noMajority: (down: string, known: string) => `${down} of ${known} of its control plane ${down === '1' ? 'is' : 'are'} not running: no majority, the API cannot work`,
     workersReady: (ready: string, desired: string) => `${ready} of ${desired} workers are ready`,
   },
 
