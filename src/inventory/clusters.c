@@ -139,7 +139,7 @@ static int clusters_edit_once(struct clusters *c, const struct clusters_edit *ed
         rc = cluster_copy(record, &before, err);
     if (!rc)
         rc = edit->fn(edit->arg, record, &parts, err);
-    if (!rc && is_report && cluster_same(&before, record)) {
+    if (!rc && is_report && cluster_same(&before, record) && before.state_since_ms == record->state_since_ms) {
         rc = save_time(c, record, err);
     } else if (!rc) {
         const bool is_news = !is_report || !cluster_is_reported(&before) || before.reported_state != record->reported_state;

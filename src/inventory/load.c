@@ -401,6 +401,7 @@ void inventory_cluster_unref(struct inventory_cluster *cluster) {
     free(cluster->times);
     free(cluster->stated.reason);
     free(cluster->stated.source);
+    free(cluster->stated.by);
     free(cluster->stated.placement_source);
     object_set_done(&cluster->stated.placement);
     cluster_free(cluster->record);
@@ -467,6 +468,8 @@ static void load_adopt(struct inventory_cluster *entry, struct rollup *r) {
     entry->stated = (struct inventory_stated){.state = c->state,
                                               .reason = c->state_reason,
                                               .source = c->state_source,
+                                              .by = c->state_by,
+                                              .since_ms = c->state_since_ms,
                                               .placement_source = c->placement_source,
                                               .control_plane_ready = c->control_plane_ready,
                                               .workers_ready = c->workers_ready,
@@ -475,6 +478,8 @@ static void load_adopt(struct inventory_cluster *entry, struct rollup *r) {
     c->state = r->state;
     c->state_reason = STEAL(r->reason);
     c->state_source = STEAL(r->source);
+    c->state_by = STEAL(r->by);
+    c->state_since_ms = r->since_ms;
     c->placement_source = STEAL(r->placement_source);
     c->control_plane_ready = r->control_plane_ready;
     c->workers_ready = r->workers_ready;
@@ -542,6 +547,7 @@ static int load_put_back(const struct inventory_stated *from, struct cluster *c,
     c->placement = placement;
     free(c->state_reason);
     free(c->state_source);
+    free(c->state_by);
     free(c->placement_source);
     c->state = from->state;
     c->control_plane_ready = from->control_plane_ready;
@@ -549,8 +555,10 @@ static int load_put_back(const struct inventory_stated *from, struct cluster *c,
     c->observed_at_ms = from->observed_at_ms;
     c->state_reason = str_dup(from->reason);
     c->state_source = str_dup(from->source);
+    c->state_by = str_dup(from->by);
+    c->state_since_ms = from->since_ms;
     c->placement_source = str_dup(from->placement_source);
-    if ((from->reason && !c->state_reason) || (from->source && !c->state_source) ||
+    if ((from->reason && !c->state_reason) || (from->source && !c->state_source) || (from->by && !c->state_by) ||
         (from->placement_source && !c->placement_source))
         return err_set(err, ERR_NOMEM, "out of memory");
     return 0;
@@ -591,6 +599,8 @@ static struct cluster view_stored(const struct inventory_cluster *entry) {
     view.workers_ready = entry->stated.workers_ready;
     view.state_reason = entry->stated.reason;
     view.state_source = entry->stated.source;
+    view.state_by = entry->stated.by;
+    view.state_since_ms = entry->stated.since_ms;
     view.placement_source = entry->stated.placement_source;
     view.placement = entry->stated.placement;
     view.observed_at_ms = entry->stated.observed_at_ms;

@@ -27,7 +27,8 @@ struct inventory_fragment {
 /* What the database holds where the record shows what follows from it (rollup.h). */
 struct inventory_stated {
     enum cluster_state state;
-    char *reason, *source, *placement_source;
+    char *reason, *source, *by, *placement_source;
+    int64_t since_ms;
     int control_plane_ready, workers_ready;
     struct object_set placement;
     int64_t observed_at_ms;

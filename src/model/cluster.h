@@ -195,6 +195,9 @@ struct cluster {
     enum cluster_state state;
     char *state_reason; /* may be NULL */
     char *state_source; /* "declared", "reported" or "observed" */
+    /* wall clock; 0: not known, as of what a version before wrote. When a person typed it last, or since when the provisioner says so without a change. */
+    int64_t state_since_ms;
+    char *state_by; /* who said it, as the audit log calls them; NULL: not known, or nobody */
     /* what the provisioner said last; counts only while state_source is "reported" (cluster_is_reported) */
     enum cluster_state reported_state;
     char *reported_reason;  /* may be NULL */
@@ -224,6 +227,8 @@ static const struct member cluster_members[] = {
     MEMBER(cluster, state_reason, .rule = RULE_TEXT, .max = KAAS_DESCRIPTION_CHARS_MAX, .writers = BY_ADMIN,
            .flags = MEMBER_OPTIONAL),
     MEMBER(cluster, state_source, .words = cluster_state_sources, .rule = RULE_WORD),
+    MEMBER_AS(cluster, state_since_ms, "state_since_ms", "state_since", .flags = MEMBER_ASIDE),
+    MEMBER(cluster, state_by, .max = 255, .flags = MEMBER_OPTIONAL | MEMBER_ASIDE | MEMBER_CUT),
     MEMBER(cluster, kubernetes_version, .rule = RULE_KUBERNETES_VERSION, .writers = BY_ADMIN | BY_REPORT),
     MEMBER(cluster, api_endpoint, .rule = RULE_HTTPS_URL, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_OPTIONAL),
     MEMBER(cluster, dashboard_url, .rule = RULE_HTTPS_URL, .writers = BY_ADMIN, .flags = MEMBER_OPTIONAL),

@@ -21,6 +21,7 @@ void rollup_done(struct rollup *r) {
     free(r->reason);
     free(r->reason_partial);
     free(r->source);
+    free(r->by);
     free(r->placement_source);
     object_set_done(&r->placement);
     *r = (struct rollup){0};
@@ -84,7 +85,8 @@ struct evidence {
     enum cluster_state state;    /* CLUSTER_READY: nothing bad is seen */
     struct strbuf text, partial; /* names what; the same without names */
     struct part parts[ROLES];
-    size_t down; /* in all parts */
+    size_t down;      /* in all parts */
+    int64_t since_ms; /* when the last of them went */
 };
 
 static bool is_seen_down(const struct rollup_input *in, const struct node *n) {
@@ -100,6 +102,8 @@ static void rollup_count(const struct rollup_input *in, struct evidence *e) {
         e->parts[c->nodes[i].role].known++;
         e->parts[c->nodes[i].role].down += is_down;
         e->down += is_down;
+        if (is_down && c->nodes[i].seen->observed_at_ms > e->since_ms)
+            e->since_ms = c->nodes[i].seen->observed_at_ms;
     }
     for (int role = 0; role < ROLES; role++)
         if (wanted[role] > 0 && (size_t)wanted[role] > e->parts[role].known)
@@ -153,12 +157,14 @@ static int rollup_ready(int told, const struct part *part) {
 
 struct saying {
     enum cluster_state state;
-    const char *reason, *source;
+    const char *reason, *source, *by;
+    int64_t since_ms;
     struct strbuf made; /* holds the reason when it is of our making */
     bool is_stale;
 };
 
-static void say_stale(const struct cluster *c, struct saying *s) {
+static void say_stale(const struct rollup_input *in, struct saying *s) {
+    const struct cluster *c = in->cluster;
     const time_t at = (time_t)(c->reported_at_ms / 1000);
     struct tm utc;
     char text[32] = "";
@@ -168,6 +174,8 @@ static void say_stale(const struct cluster *c, struct saying *s) {
     s->state = CLUSTER_UNKNOWN;
     s->reason = s->made.data;
     s->source = "observed";
+    s->since_ms = c->reported_at_ms + in->report_stale_after_ms;
+    s->by = NULL;
     s->is_stale = true;
 }
 
@@ -178,8 +186,10 @@ static void rollup_listen(const struct rollup_input *in, struct saying *s) {
     s->state = is_reported ? c->reported_state : c->state;
     s->reason = c->state_reason; /* holds the report's reason, too */
     s->source = c->state_source ? c->state_source : "declared";
+    s->since_ms = c->state_since_ms;
+    s->by = c->state_by;
     if (is_reported && in->report_stale_after_ms > 0 && in->now_ms - c->reported_at_ms > in->report_stale_after_ms)
-        say_stale(c, s);
+        say_stale(in, s);
 }
 
 /* -- both together ------------------------------------------------------------------------------------------------------- */
@@ -234,8 +244,10 @@ static int rollup_combine(const struct saying *s, const struct evidence *e, stru
     const bool is_worse = rollup_badness(e->state) > rollup_badness(s->state) && !rollup_is_kept(s->state, e->state);
     out->state = is_worse ? e->state : s->state;
     out->source = str_dup(is_worse ? "observed" : s->source);
+    out->since_ms = is_worse ? e->since_ms : s->since_ms;
+    out->by = is_worse ? NULL : str_dup(s->by);
     out->is_report_stale = s->is_stale;
-    if (!out->source)
+    if (!out->source || (!is_worse && s->by && !out->by))
         return err_set(err, ERR_NOMEM, "out of memory");
     /* what was reported explains nothing once what is seen overrides it; that nobody reports any more still does */
     return set_reasons(out, is_worse && !s->is_stale ? NULL : s->reason, seen, e->partial.data, err);

@@ -6,7 +6,8 @@
  *   - So many of the control plane that no majority of it is left: `unreachable`. It has as many nodes as are wanted, or as there are
  *     records of, whichever is more; those that no vCenter shows are taken for running. One of two, two of three, two of four are too
  *     many.
- *   - No report for the time limit: `unknown`, unless what is seen says worse.
+ *   - No report for the time limit: `unknown`, unless what is seen says worse. What a person typed does not age: it is shown as typed, with
+ *     who and when.
  *   - `creating`, `updating`, `deleting` and `failed` stay what they are, but their reason mentions what is seen. A cluster that is
  *     `updating` without that majority is `unreachable`.
  *   - A state that is as bad as what is seen stays, with a reason that mentions it.
@@ -37,6 +38,8 @@ struct rollup {
     char *reason;                           /* for those who see all parts of the cluster; NULL: none */
     char *reason_partial;                   /* the same without names of virtual machines and hosts; NULL: none */
     char *source;                           /* "declared", "reported" or "observed" */
+    int64_t since_ms;                       /* when it came to be said or seen; 0: not known */
+    char *by;                               /* who said it; NULL: not known, or seen */
     int control_plane_ready, workers_ready; /* -1: unknown */
     size_t down;                            /* of its virtual machines, so many are seen not to work */
     struct object_set placement;

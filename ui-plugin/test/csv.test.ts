@@ -7,7 +7,7 @@ import { clustersToCsv, readAll, toCsv } from '../src/model/csv.js';
 import { strings } from '../src/strings/index.js';
 
 const CLUSTER = {
-  id: 'i', name: '=cmd|x', description: 'a "b",\nc', state: 'degraded', state_reason: '4 of 5 workers are ready', state_source: 'reported',
+  id: 'i', name: '=cmd|x', description: 'a "b",\nc', state: 'degraded', state_reason: '4 of 5 workers are ready', state_source: 'reported', state_since: null, state_by: null,
   kubernetes_version: '1.31.2', api_endpoint: 'https://a:6443', dashboard_url: null, control_plane: { ready: null, desired: 3 }, workers: { ready: 4, desired: 5 },
   placement: { source: 'observed', hidden: 0, hx_clusters: [{ id: 'h', name: 'HX-East', name_source: 'vcenter' as const, hx_uuid: null }], vsphere_clusters: [{ vcenter_id: 'v', datacenter: 'DC0', moref: 'm', name: 'East' }] },
   labels: { team: 'shop', tier: 'back' }, created_at: '2026-03-01T00:00:00Z', updated_at: '2026-03-02T00:00:00Z', observed_at: null,

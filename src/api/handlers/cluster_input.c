@@ -225,8 +225,8 @@ const struct member_body h_clusters_patch_body = {
 const struct member_body h_clusters_status_body = {
     .members = cluster_members,
     .writer = BY_REPORT,
-    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "state"), JSON_TAKES_NULL(STRING, "reason"), JSON_TAKES(OBJECT, "control_plane"),
-                         JSON_TAKES(OBJECT, "workers"), JSON_TAKES(ARRAY, "nodes"))};
+    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "state"), JSON_TAKES_NULL(STRING, "reason"), JSON_TAKES(BOOLEAN, "by_hand"),
+                         JSON_TAKES(OBJECT, "control_plane"), JSON_TAKES(OBJECT, "workers"), JSON_TAKES(ARRAY, "nodes"))};
 
 static int cluster_input_read_state(json_t *body, enum cluster_state *out, struct err *err) {
     const char *word = json_get_string(body, "state");
@@ -270,13 +270,22 @@ static int input_take_counts(json_t *body, bool is_patch, struct cluster *c, str
     return rc ? rc : take_replicas(body, "workers", is_patch, &c->workers_ready, &c->workers_desired, err);
 }
 
-static int take_scalars(json_t *body, bool is_patch, struct cluster *c, struct err *err) {
+static int note_source(const char *source, const struct cluster_writer *by, struct cluster *c, struct err *err) {
+    int rc = str_replace(&c->state_source, source, err);
+    c->state_since_ms = by->at_ms;
+    return rc ? rc : str_replace(&c->state_by, by->name, err);
+}
+
+/* It counts until the next report, which has its own call. */
+static int take_declared(json_t *body, const struct cluster_writer *by, struct cluster *c, struct err *err) {
+    int rc = cluster_input_read_state(body, &c->state, err);
+    return rc ? rc : note_source("declared", by, c, err);
+}
+
+static int take_scalars(json_t *body, bool is_patch, const struct cluster_writer *by, struct cluster *c, struct err *err) {
     int rc = member_json_read(body, cluster_members, BY_ADMIN, c, err);
-    if (!rc && json_get_string(body, "state")) { /* declared: counts until the next report, which has its own call */
-        rc = cluster_input_read_state(body, &c->state, err);
-        if (!rc)
-            rc = str_replace(&c->state_source, "declared", err);
-    }
+    if (!rc && json_get_string(body, "state"))
+        rc = take_declared(body, by, c, err);
     return rc ? rc : input_take_counts(body, is_patch, c, err);
 }
 
@@ -304,7 +313,8 @@ static int check_new_labels(json_t *labels, struct err *err) {
     return 0;
 }
 
-int cluster_input_create(json_t *body, const struct inventory_platform *platform, struct cluster **out, struct err *err) {
+int cluster_input_create(json_t *body, const struct inventory_platform *platform, const struct cluster_writer *by,
+                         struct cluster **out, struct err *err) {
     _cleanup_(cluster_free) struct cluster *c = calloc(1, sizeof(*c));
     unsigned parts = 0;
     int rc;
@@ -318,7 +328,7 @@ int cluster_input_create(json_t *body, const struct inventory_platform *platform
         return err_set(err, ERR_NOMEM, "out of memory");
     rc = check_new_labels(json_object_get(body, "labels"), err);
     if (!rc)
-        rc = take_scalars(body, false, c, err);
+        rc = take_scalars(body, false, by, c, err);
     if (!rc)
         rc = take_lists(body, platform, c, &parts, err);
     if (rc)
@@ -327,31 +337,35 @@ int cluster_input_create(json_t *body, const struct inventory_platform *platform
     return 0;
 }
 
-int cluster_input_patch(json_t *body, const struct inventory_platform *platform, struct cluster *record, unsigned *parts,
-                        struct err *err) {
-    int rc = take_scalars(body, true, record, err);
+int cluster_input_patch(json_t *body, const struct inventory_platform *platform, const struct cluster_writer *by,
+                        struct cluster *record, unsigned *parts, struct err *err) {
+    int rc = take_scalars(body, true, by, record, err);
     return rc ? rc : take_lists(body, platform, record, parts, err);
 }
 
 /* The state columns say the same, for programs of the version before. */
-static int cluster_input_take_report(json_t *body, const struct cluster_reporter *by, struct cluster *c, struct err *err) {
-    int rc = cluster_input_read_state(body, &c->reported_state, err);
+static int cluster_input_take_report(json_t *body, const struct cluster_writer *by, struct cluster *c, struct err *err) {
+    enum cluster_state state;
+    int rc = cluster_input_read_state(body, &state, err);
+    if (!rc && (!cluster_is_reported(c) || c->reported_state != state))
+        rc = note_source("reported", by, c, err);
     if (!rc)
         rc = str_replace(&c->reported_reason, json_get_string(body, "reason"), err);
     if (!rc)
-        rc = str_replace(&c->state_reason, json_get_string(body, "reason"), err);
-    if (!rc)
         rc = str_replace(&c->reported_by, by->principal_id, err);
-    if (!rc)
-        rc = str_replace(&c->state_source, "reported", err);
-    c->state = c->reported_state;
+    if (rc)
+        return rc;
+    c->state = c->reported_state = state;
     c->reported_at_ms = by->at_ms;
-    return rc;
+    return 0;
 }
 
-int cluster_input_status(json_t *body, const struct cluster_reporter *by, struct cluster *record, unsigned *parts,
+int cluster_input_status(json_t *body, const struct cluster_writer *by, struct cluster *record, unsigned *parts,
                          struct err *err) {
-    int rc = cluster_input_take_report(body, by, record, err);
+    const bool is_by_hand = json_is_true(json_object_get(body, "by_hand"));
+    int rc = is_by_hand ? take_declared(body, by, record, err) : cluster_input_take_report(body, by, record, err);
+    if (!rc)
+        rc = str_replace(&record->state_reason, json_get_string(body, "reason"), err);
     if (!rc)
         rc = input_take_counts(body, true, record, err);
     if (!rc)

@@ -9,21 +9,22 @@
 
 /* Each takes a body that was checked as the routes say (h_clusters_create_body, ...). */
 
-/* Builds a record (without id, times and version); vSphere clusters are resolved in `platform`. *out is freed by cluster_free.
- * ERR_UNPROCESSABLE naming the member, ERR_AMBIGUOUS, ERR_NOMEM. */
-int cluster_input_create(json_t *body, const struct inventory_platform *platform, struct cluster **out, struct err *err);
-
-/* Applies a merge patch (RFC 7396); *parts tells which lists it replaced (enum cluster_parts). Errors as create. */
-int cluster_input_patch(json_t *body, const struct inventory_platform *platform, struct cluster *record, unsigned *parts,
-                        struct err *err);
-
-/* Who reports, and when. */
-struct cluster_reporter {
+/* Who writes, and when. */
+struct cluster_writer {
     const char *principal_id;
-    int64_t at_ms; /* wall clock */
+    const char *name; /* as the audit log calls them */
+    int64_t at_ms;    /* wall clock */
 };
 
-/* Applies a report: the state and its reason always, the rest as far as it is given. *parts as above. Errors as
- * create, but for ERR_AMBIGUOUS. */
-int cluster_input_status(json_t *body, const struct cluster_reporter *by, struct cluster *record, unsigned *parts,
-                         struct err *err);
+/* Builds a record (without id, times and version); vSphere clusters are resolved in `platform`. *out is freed by cluster_free.
+ * ERR_UNPROCESSABLE naming the member, ERR_AMBIGUOUS, ERR_NOMEM. */
+int cluster_input_create(json_t *body, const struct inventory_platform *platform, const struct cluster_writer *by,
+                         struct cluster **out, struct err *err);
+
+/* Applies a merge patch (RFC 7396); *parts tells which lists it replaced (enum cluster_parts). Errors as create. */
+int cluster_input_patch(json_t *body, const struct inventory_platform *platform, const struct cluster_writer *by,
+                        struct cluster *record, unsigned *parts, struct err *err);
+
+/* Applies a report: the state and its reason always, the rest as far as it is given. One by hand ("by_hand") declares the state, as a patch
+ * does, so it does not age. *parts as above. Errors as create, but for ERR_AMBIGUOUS. */
+int cluster_input_status(json_t *body, const struct cluster_writer *by, struct cluster *record, unsigned *parts, struct err *err);

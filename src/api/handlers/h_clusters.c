@@ -403,10 +403,15 @@ static int answer_with(struct api_call *call, struct http_response *resp, int st
     return 0;
 }
 
+static struct cluster_writer clusters_writer(const struct api_call *call) {
+    return (struct cluster_writer){call->who->id, call->who->name, clock_wall_ms()};
+}
+
 int h_clusters_create(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_(cluster_free) struct cluster *record = NULL;
+    const struct cluster_writer by = clusters_writer(call);
     char id[37];
-    int rc = cluster_input_create(call->body, call->snapshot->platform, &record, err);
+    int rc = cluster_input_create(call->body, call->snapshot->platform, &by, &record, err);
     if (!rc)
         rc = clusters_create(call->api->options.clusters, API_ACTOR(call), record, id, err);
     if (rc)
@@ -451,7 +456,8 @@ static int read_newest_version(struct api_call *call, const char *id, int64_t *v
 
 static int clusters_apply_patch(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
     const struct api_call *call = arg;
-    return cluster_input_patch(call->body, call->snapshot->platform, record, parts, err);
+    const struct cluster_writer by = clusters_writer(call);
+    return cluster_input_patch(call->body, call->snapshot->platform, &by, record, parts, err);
 }
 
 int h_clusters_patch(struct api_call *call, struct http_response *resp, struct err *err) {
@@ -467,7 +473,8 @@ int h_clusters_patch(struct api_call *call, struct http_response *resp, struct e
 
 static int h_clusters_apply_report(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
     const struct api_call *call = arg;
-    return cluster_input_status(call->body, &(struct cluster_reporter){call->who->id, clock_wall_ms()}, record, parts, err);
+    const struct cluster_writer by = clusters_writer(call);
+    return cluster_input_status(call->body, &by, record, parts, err);
 }
 
 static int report_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {

@@ -8,6 +8,7 @@
 #include "cluster_input.h"
 #include "cluster_store.h"
 #include "api_call.h"
+#include "clock.h"
 #include "clusters.h"
 #include "limits.h"
 #include "problem.h"
@@ -22,6 +23,7 @@ struct import {
     struct clusters_line *lines;
     size_t count;
     json_t *seen; /* names so far */
+    struct cluster_writer by;
 };
 
 static int read_flag(struct api_call *call, const char *name, bool *out, struct err *err) {
@@ -73,7 +75,7 @@ static int h_clusters_import_read_change(struct import *im, const char *id, json
     if (!rc)
         rc = cluster_copy(line->record, &before, &line->err);
     if (!rc)
-        rc = cluster_input_patch(body, platform, line->record, &line->parts, &line->err);
+        rc = cluster_input_patch(body, platform, &im->by, line->record, &line->parts, &line->err);
     if (!rc)
         line->is_unchanged = cluster_same(&before, line->record);
     cluster_done(&before);
@@ -90,7 +92,7 @@ static int read_record(struct import *im, json_t *body, struct clusters_line *li
     if (there)
         return h_clusters_import_read_change(im, there->record->id, body, line);
     rc = member_json_check(body, &h_clusters_create_body, NULL, &line->err);
-    return rc ? rc : cluster_input_create(body, im->call->snapshot->platform, &line->record, &line->err);
+    return rc ? rc : cluster_input_create(body, im->call->snapshot->platform, &im->by, &line->record, &line->err);
 }
 
 static void read_line(struct import *im, const char *text, size_t n) {
@@ -186,7 +188,7 @@ static void h_clusters_import_done(struct import *im) {
 }
 
 int h_clusters_import(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct import im = {.call = call};
+    struct import im = {.call = call, .by = {call->who->id, call->who->name, clock_wall_ms()}};
     struct clusters_lines lines;
     int rc = import_read_query(&im, err);
     if (rc)

@@ -258,6 +258,7 @@ OPTIONS cluster_status_options[] = {
     {"state", "STATE", "creating, ready, updating, degraded, unreachable, failed, deleting or unknown", OPT_TEXT, "state", 0,
      false, true},
     {"reason", "TEXT", "why, for people; without it there is none", OPT_TEXT, "reason"},
+    {"periodic", NULL, "of a program that says so again every few minutes: without another one the state becomes unknown"},
     {"control-plane", "[READY/]DESIRED", "nodes of the control plane", OPT_REPLICAS, "control_plane"},
     {"workers", "[READY/]DESIRED", "worker nodes", OPT_REPLICAS, "workers"},
     {"kubernetes-version", "VERSION", "e.g. 1.31.2", OPT_TEXT, "kubernetes_version"},
@@ -289,14 +290,14 @@ OPTIONS cluster_import_options[] = {
 
 /* clang-format off */
 COLUMNS cluster_list[] = {
-    {"NAME", "name"}, {"STATE", "state"}, {"VERSION", "kubernetes_version"},
+    {"NAME", "name"}, {"STATE", NULL, show_state}, {"VERSION", "kubernetes_version"},
     {"CONTROL PLANE", "control_plane", show_replicas}, {"WORKERS", "workers", show_replicas},
     {"VSPHERE CLUSTERS", "placement.vsphere_clusters", show_places}, {"DESCRIPTION", "description"}, END,
 };
 
 COLUMNS cluster_columns[] = {
     {"Name", "name"}, {"Id", "id"}, {"Description", "description"}, {"State", "state"}, {"  reason", "state_reason"},
-    {"  source", "state_source"}, {"Kubernetes", "kubernetes_version"}, {"API endpoint", "api_endpoint"},
+    {"  source", NULL, show_state_source}, {"Kubernetes", "kubernetes_version"}, {"API endpoint", "api_endpoint"},
     {"Dashboard", "dashboard_url"}, {"Control plane", "control_plane", show_replicas},
     {"Workers", "workers", show_replicas}, {"vSphere clusters", "placement.vsphere_clusters", show_places},
     {"HX clusters", "placement.hx_clusters", show_names}, {"  source", "placement.source"},
@@ -763,8 +764,8 @@ const struct cli_command cli_commands[] = {
     {"cluster", "set", "CLUSTER", "change the record of a cluster", .options = cluster_set_options, .of = &cli_clusters,
      .call = "PATCH /v2/clusters/{id}", .says = "changed cluster {name} ({id})",
      .if_empty = "nothing to change: give at least one option", .if_ambiguous = "", .more = cmd_cluster_set},
-    {"cluster", "status", "CLUSTER", "report the status of a cluster, as its provisioner does", .options = cluster_status_options,
-     .of = &cli_clusters, .call = "PUT /v2/clusters/{id}/status", .if_ambiguous = "", .tell = cmd_cluster_tell_status},
+    {"cluster", "status", "CLUSTER", "say how a cluster is", .options = cluster_status_options, .of = &cli_clusters,
+     .call = "PUT /v2/clusters/{id}/status", .if_ambiguous = "", .more = cmd_cluster_status, .tell = cmd_cluster_tell_status},
     {"cluster", "nodes", "CLUSTER", "list the nodes of a cluster", .of = &cli_clusters, .call = "GET /v2/clusters/{id}/nodes",
      .list = node_list},
     {"cluster", "import", "FILE", "add the records in a file with one JSON object a line", .options = cluster_import_options,
@@ -797,8 +798,7 @@ const struct cli_command cli_commands[] = {
      .call = "POST /v2/hx-clusters/{id}/publication", .object = publication_columns, .tell = cmd_hx_tell_publication},
     {"hx", "unpublish", "HX", "withdraw that, and leave it so", .of = &cli_hx_clusters,
      .call = "DELETE /v2/hx-clusters/{id}/publication", .object = publication_columns, .tell = cmd_hx_tell_publication},
-    {"peer", "list", "", "list the controllers of HX clusters that kaasd signs in to", .call = "GET /v2/hx-peers",
-     .list = peer_list},
+    {"peer", "list", "", "list the HX controllers that kaasd signs in to", .call = "GET /v2/hx-peers", .list = peer_list},
     {"peer", "show", "HX", "show the controller of an HX cluster, and whether it lets kaasd in", .of = &cli_hx_clusters,
      .call = "GET /v2/hx-clusters/{id}/peer", .object = peer_columns},
     {"peer", "set", "HX", "have kaasd sign in to the controller of an HX cluster by Kerberos", .options = peer_set_options,

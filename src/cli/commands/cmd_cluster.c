@@ -120,13 +120,25 @@ int cmd_cluster_add(struct cli *cli, json_t *body, struct err *err) {
     return cmd_cluster_put_places(cli, body, err);
 }
 
+/* Who types a command is a person, unless they say otherwise. */
+int cmd_cluster_status(struct cli *cli, json_t *body, struct err *err) {
+    const bool is_by_hand = !opt_get(&cli->given, "periodic");
+    return json_object_set_new(body, "by_hand", json_boolean(is_by_hand)) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+}
+
 /* What the cluster is now need not be what was reported: what is observed has its say. */
 int cmd_cluster_tell_status(struct cli *cli, json_t *cluster, struct err *err) {
-    const char *reason = json_get_string(cluster, "state_reason");
+    const char *reason = json_get_string(cluster, "state_reason"), *source = json_get_string(cluster, "state_source");
     if (cli->is_json)
         return show_json(cli, cluster, err);
-    show_line(cli, "cluster %s is %s (%s)%s%s", json_get_string(cluster, "name"), json_get_string(cluster, "state"),
-              json_get_string(cluster, "state_source"), reason ? ": " : "", reason ? reason : "");
+    if (str_eq(source, "declared"))
+        source = "entered by hand";
+    show_line(cli, "cluster %s is %s (%s)%s%s", json_get_string(cluster, "name"), json_get_string(cluster, "state"), source,
+              reason ? ": " : "", reason ? reason : "");
+    show_line(cli, "%s",
+              opt_get(&cli->given, "periodic")
+                  ? "It becomes unknown without another report for clusters.report_stale_after (15m unless configured)."
+                  : "It stays so until somebody enters another state, a program reports, or vCenter shows that it is worse.");
     return 0;
 }
 

@@ -85,9 +85,9 @@ cli_run_fn cmd_init, cmd_db_migrate, cmd_db_status, cmd_config_check, cmd_vcente
 typedef int cli_more_fn(struct cli *cli, json_t *body, struct err *err);
 cli_more_fn cmd_vcenter_add, cmd_vcenter_set, cmd_vcenter_trust, cmd_vcenter_set_password, cmd_vcenter_set_login_account,
     cmd_vcenter_test_login_account, cmd_vcenter_set_hx_credential, cmd_vcenter_register, cmd_vcenter_unregister, cmd_cluster_add,
-    cmd_cluster_set, cmd_cluster_list, cmd_hx_connect, cmd_peer_set, cmd_user_add, cmd_user_password, cmd_service_add,
-    cmd_service_set, cmd_grant_list, cmd_grant_add, cmd_grant_remove, cmd_role_mapping_add, cmd_role_mapping_remove, cmd_ldap_set,
-    cmd_ldap_remove, cmd_ldap_test, cmd_key_rotate_signing;
+    cmd_cluster_set, cmd_cluster_status, cmd_cluster_list, cmd_hx_connect, cmd_peer_set, cmd_user_add, cmd_user_password,
+    cmd_service_add, cmd_service_set, cmd_grant_list, cmd_grant_add, cmd_grant_remove, cmd_role_mapping_add,
+    cmd_role_mapping_remove, cmd_ldap_set, cmd_ldap_remove, cmd_ldap_test, cmd_key_rotate_signing;
 typedef int cli_send_fn(struct cli *cli, json_t *body, json_t **answer, struct err *err);
 cli_send_fn cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list, cmd_pilot_send;
 typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);

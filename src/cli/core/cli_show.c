@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "str.h"
 
 #define CELL_BYTES_MAX 65536U
@@ -52,6 +53,44 @@ void show_replicas(struct table *t, const json_t *value) {
         table_addf(t, "%lld/%lld", (long long)json_integer_value(ready), desired);
     else
         table_addf(t, "-/%lld", desired);
+}
+
+static bool is_by_hand(const json_t *cluster) {
+    return str_eq(json_get_string(cluster, "state_source"), "declared") && json_get_string(cluster, "state_since");
+}
+
+void show_state(struct table *t, const json_t *value) {
+    table_addf(t, "%s%s", json_get_string(value, "state"), is_by_hand(value) ? " (by hand)" : "");
+}
+
+/* "3 h": long enough ago that seconds do not matter. */
+static void put_age(int64_t age_ms, struct strbuf *out) {
+    static const struct {
+        long long minutes;
+        const char *unit;
+    } units[] = {{24LL * 60, "d"}, {60, "h"}, {1, "min"}};
+    const long long minutes = age_ms < 60000 ? 1 : (long long)(age_ms / 60000);
+    size_t at = 0;
+    while (minutes < units[at].minutes)
+        at++;
+    strbuf_addf(out, "%s%lld %s", age_ms < 60000 ? "less than " : "", minutes / units[at].minutes, units[at].unit);
+}
+
+void show_state_source(struct table *t, const json_t *value) {
+    const char *source = json_get_string(value, "state_source"), *by = json_get_string(value, "state_by");
+    const char *since = json_get_string(value, "state_since");
+    int64_t since_ms = 0;
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, CELL_BYTES_MAX);
+    strbuf_adds(&text, is_by_hand(value) ? "entered by hand" : source ? source : "-");
+    if (by)
+        strbuf_addf(&text, " by %s", by);
+    if (since && clock_parse(since, &since_ms)) {
+        strbuf_adds(&text, is_by_hand(value) ? ", " : ", for ");
+        put_age(clock_wall_ms() - since_ms, &text);
+        strbuf_adds(&text, is_by_hand(value) ? " ago" : "");
+    }
+    table_add(t, text.data);
 }
 
 /* Joins texts into one cell. */

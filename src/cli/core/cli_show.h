@@ -21,6 +21,8 @@ struct cli_column {
 void show_time(struct table *t, const json_t *value); /* RFC 3339 without fractions */
 void show_yes_no(struct table *t, const json_t *value);
 void show_replicas(struct table *t, const json_t *value);             /* 4/5 */
+void show_state(struct table *t, const json_t *value);                /* of a cluster: one that was entered by hand is marked */
+void show_state_source(struct table *t, const json_t *value);         /* of a cluster: who said it, and when */
 void show_words(struct table *t, const json_t *value);                /* strings, joined by a comma */
 void show_places(struct table *t, const json_t *value);               /* vSphere clusters as paths */
 void show_names(struct table *t, const json_t *value);                /* the member "name" of each object */

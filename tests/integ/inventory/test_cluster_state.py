@@ -202,8 +202,18 @@ def test_a_report_needs_the_role_and_a_cluster(joined: World, admin: Api, make: 
 def test_kaasctl_reports_by_hand(joined: World, admin: Api, make: Make) -> None:
     name = show(admin, make())["name"]
     said = joined.kaasd.ctl.ok("cluster", "status", name, "--state", "degraded", "--reason", "by hand", "--workers", "0/1")
-    assert said.strip() == f"cluster {name} is degraded (reported): by hand"
-    assert "reported" in joined.kaasd.ctl.ok("cluster", "show", name)
+    assert said.splitlines()[0] == f"cluster {name} is degraded (entered by hand): by hand"
+    assert "It stays so until" in said
+    (typed,) = admin.items("/v2/clusters", q=name)
+    who = typed["state_by"]
+    assert typed["state_source"] == "declared"
+    assert typed["state_since"]
+    assert f"entered by hand by {who}, less than 1 min ago" in joined.kaasd.ctl.ok("cluster", "show", name)
+    assert "degraded (by hand)" in joined.kaasd.ctl.ok("cluster", "list")
+    said = joined.kaasd.ctl.ok("cluster", "status", name, "--state", "ready", "--periodic")
+    assert said.splitlines()[0] == f"cluster {name} is ready (reported)"
+    assert "becomes unknown" in said
+    assert "(by hand)" not in [line for line in joined.kaasd.ctl.ok("cluster", "list").splitlines() if name in line][0]
 
 
 # -- what is seen ---------------------------------------------------------------------------------------------------------------
@@ -415,6 +425,25 @@ def test_a_silent_cluster_becomes_unknown_and_wakes_up_again(hasty: World) -> No
     until(lambda: admin.call("PUT", f"/v2/clusters/{known}/status", json={"state": "ready"}).status_code == 200, "the database is back")
     wait_for(admin, known, lambda c: c["state"] in ("ready", "unknown"))
     assert report(admin, known)["state"] == "ready"
+
+
+def test_what_a_person_typed_does_not_age_and_is_shown_as_typed(hasty: World) -> None:
+    """By each way there is; a program's report on another cluster ages meanwhile, and so does its first one on the same."""
+    admin, ctl = hasty.admin, hasty.kaasd.ctl
+    known = admin.expect(201, "POST", "/v2/clusters", json=record(hasty, "typed"))["id"]
+    other = admin.expect(201, "POST", "/v2/clusters", json=record(hasty, "told"))["id"]
+    report(admin, known)
+    wait_for(admin, known, lambda c: c["state"] == "unknown")
+    for way in (lambda: ctl.ok("cluster", "status", "typed", "--state", "ready"), lambda: report(admin, known, by_hand=True),
+                lambda: admin.expect(200, "PATCH", f"/v2/clusters/{known}", json={"state": "ready"}, headers=MERGE)):
+        way()
+        report(admin, other)
+        wait_for(admin, other, lambda c: c["state"] == "unknown")
+        typed = show(admin, known)
+        assert (typed["state"], typed["state_source"], typed["state_reason"]) == ("ready", "declared", None)
+        assert typed["state_by"] and typed["state_since"]
+    ctl.ok("cluster", "status", "typed", "--state", "ready", "--periodic")
+    wait_for(admin, known, lambda c: (c["state"], c["state_source"], c["state_by"]) == ("unknown", "observed", None))
 
 
 def test_a_cluster_that_nobody_reported_on_does_not_age(hasty: World) -> None:

@@ -37,13 +37,15 @@ static json_t *parse(const char *text) {
     "\"vsphere_clusters\":[{\"vcenter\":\"vc-a\",\"path\":\"DC0/HX-East\"}],\"kubernetes_version\":\"1.31.2\"," \
     "\"control_plane\":{\"desired\":3},\"workers\":{\"desired\":2}"
 
+static const struct cluster_writer BY = {"local:1", "anna", 1700000000000};
+
 /* As the service does it: from the body, then id and rules. */
 static int create(const char *text, struct cluster **out, struct err *err) {
     _cleanup_json_ json_t *body = parse(text);
     struct cluster *c = NULL;
     int rc = member_json_check(body, &h_clusters_create_body, NULL, err);
     if (!rc)
-        rc = cluster_input_create(body, snapshot->platform, &c, err);
+        rc = cluster_input_create(body, snapshot->platform, &BY, &c, err);
     if (!rc) {
         c->id = str_dup(world_cluster_id(77));
         rc = cluster_check(c, err);
@@ -59,8 +61,56 @@ static int patch(struct cluster *c, const char *text, unsigned *parts, struct er
     int rc = member_json_check(body, &h_clusters_patch_body, NULL, err);
     *parts = 0;
     if (!rc)
-        rc = cluster_input_patch(body, snapshot->platform, c, parts, err);
+        rc = cluster_input_patch(body, snapshot->platform, &BY, c, parts, err);
     return rc ? rc : cluster_check(c, err);
+}
+
+static int status(struct cluster *c, const char *text, const struct cluster_writer *by, struct err *err) {
+    _cleanup_json_ json_t *body = parse(text);
+    unsigned parts = 0;
+    int rc = member_json_check(body, &h_clusters_status_body, NULL, err);
+    if (!rc)
+        rc = cluster_input_status(body, by, c, &parts, err);
+    return rc ? rc : cluster_check(c, err);
+}
+
+static void assert_state(const struct cluster *c, enum cluster_state state, const char *source, const char *by,
+                         int64_t since_ms) {
+    assert_int_equal(c->state, state);
+    assert_string_equal(c->state_source, source);
+    if (by)
+        assert_string_equal(c->state_by, by);
+    else
+        assert_null(c->state_by);
+    assert_int_equal(c->state_since_ms, since_ms);
+    assert_int_equal(cluster_is_reported(c), strcmp(source, "reported") == 0);
+}
+
+/* A person's word counts from when it was typed last, a program's since it says so. */
+static void who_said_it_and_when_is_kept(void **state) {
+    const struct cluster_writer program = {"svc:1", "terraform", BY.at_ms + 1000},
+                                later = {"svc:1", "terraform", BY.at_ms + 2000};
+    const struct cluster_writer person = {"local:2", "bert", BY.at_ms + 3000}, again = {"local:2", "bert", BY.at_ms + 4000};
+    _cleanup_(cluster_free) struct cluster *c = NULL;
+    unsigned parts = 0;
+    (void)state;
+    assert_int_equal(create("{\"name\":\"prod-1\"," LEAST "}", &c, NULL), 0);
+    assert_state(c, CLUSTER_UNKNOWN, "declared", NULL, 0); /* nobody said anything */
+    assert_int_equal(patch(c, "{\"state\":\"ready\"}", &parts, NULL), 0);
+    assert_state(c, CLUSTER_READY, "declared", "anna", BY.at_ms);
+    assert_int_equal(status(c, "{\"state\":\"ready\"}", &program, NULL), 0);
+    assert_state(c, CLUSTER_READY, "reported", "terraform", program.at_ms);
+    assert_int_equal(status(c, "{\"state\":\"ready\",\"by_hand\":false}", &later, NULL), 0);
+    assert_state(c, CLUSTER_READY, "reported", "terraform", program.at_ms);
+    assert_int_equal(c->reported_at_ms, later.at_ms);
+    assert_int_equal(status(c, "{\"state\":\"degraded\"}", &later, NULL), 0);
+    assert_state(c, CLUSTER_DEGRADED, "reported", "terraform", later.at_ms);
+    assert_int_equal(status(c, "{\"state\":\"ready\",\"reason\":\"looked at\",\"by_hand\":true}", &person, NULL), 0);
+    assert_state(c, CLUSTER_READY, "declared", "bert", person.at_ms);
+    assert_string_equal(c->state_reason, "looked at");
+    assert_int_equal(status(c, "{\"state\":\"ready\",\"by_hand\":true}", &again, NULL), 0);
+    assert_state(c, CLUSTER_READY, "declared", "bert", again.at_ms);
+    assert_int_equal(status(c, "{\"state\":\"ready\",\"by_hand\":\"yes\"}", &again, NULL), ERR_UNPROCESSABLE);
 }
 
 static void the_least_body_will_do(void **state) {
@@ -260,10 +310,10 @@ static void labels_have_a_limit(void **state) {
         (void)json_object_set_new(labels, key, json_string("v"));
     }
     body = json_pack("{sO}", "labels", labels);
-    assert_int_equal(cluster_input_patch(body, snapshot->platform, c, &parts, NULL), 0);
+    assert_int_equal(cluster_input_patch(body, snapshot->platform, &BY, c, &parts, NULL), 0);
     assert_int_equal(c->labels_count, KAAS_LABELS_COUNT_MAX);
     (void)json_object_set_new(labels, "one-more", json_string("v"));
-    assert_int_equal(cluster_input_patch(body, snapshot->platform, c, &parts, NULL), ERR_UNPROCESSABLE);
+    assert_int_equal(cluster_input_patch(body, snapshot->platform, &BY, c, &parts, NULL), ERR_UNPROCESSABLE);
 }
 
 static void nulls_empty_what_may_be_empty(void **state) {
@@ -345,6 +395,7 @@ static void a_place_named_twice_is_one(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_least_body_will_do),
+        TEST(who_said_it_and_when_is_kept),
         TEST(all_members_are_taken),
         TEST(bad_bodies_are_told_precisely),
         TEST(an_ambiguous_place_stays_ambiguous),

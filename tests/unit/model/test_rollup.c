@@ -355,6 +355,32 @@ static void a_declared_state_does_not_age(void **state) {
     rollup_done(&r);
 }
 
+static void since_when_and_by_whom_goes_with_the_source(void **state) {
+    struct scene s;
+    struct rollup r;
+    (void)state;
+    set_scene(&s);
+    s.cluster.state_by = text("anna");
+    s.cluster.state_since_ms = NOW - 5000;
+    s.cluster.state_source = text("declared");
+    r = roll(&s, NULL);
+    assert_string_equal(r.by, "anna");
+    assert_int_equal(r.since_ms, NOW - 5000);
+    rollup_done(&r);
+    happen(&s, CP_TWO_OFF); /* seen, so it is nobody's word any more, and so since the last of them went */
+    r = roll(&s, NULL);
+    assert_null(r.by);
+    assert_int_equal(r.since_ms, s.seen[1].observed_at_ms);
+    rollup_done(&r);
+    set_scene(&s);
+    s.cluster.state_by = text("terraform");
+    s.cluster.reported_at_ms = NOW - LIMIT - 7;
+    r = roll(&s, NULL);
+    assert_null(r.by);
+    assert_int_equal(r.since_ms, NOW - 7);
+    rollup_done(&r);
+}
+
 static void an_unwatched_vcenter_is_no_witness(void **state) {
     struct scene s;
     struct rollup r;
@@ -496,6 +522,7 @@ int main(void) {
         cmocka_unit_test(nodes_that_nobody_sees_are_taken_for_running),
         cmocka_unit_test(each_loss_changes_the_reason),
         cmocka_unit_test(a_declared_state_does_not_age),
+        cmocka_unit_test(since_when_and_by_whom_goes_with_the_source),
         cmocka_unit_test(an_unwatched_vcenter_is_no_witness),
         cmocka_unit_test(names_are_for_those_who_see_all),
         cmocka_unit_test(placement_is_where_the_nodes_run),

@@ -92,6 +92,8 @@ export interface Cluster extends Record<(typeof textsBelowName)[number], string 
   state: ClusterState;
   state_reason: string | null;
   state_source: 'declared' | 'reported' | 'observed';
+  state_since: string | null;
+  state_by: string | null;
   kubernetes_version: string;
   api_endpoint: string | null;
   dashboard_url: string | null;

@@ -161,7 +161,8 @@ export class ClusterDetail extends LitElement {
       <dt>${strings.table.column.controlPlane}</dt><dd>${replicas(cluster.control_plane, cluster)}</dd>
       <dt>${strings.table.column.workers}</dt><dd>${replicas(cluster.workers, cluster)}</dd>
       <dt>${strings.detail.version}</dt><dd>${cluster.kubernetes_version}</dd>
-      <dt>${strings.detail.said}</dt><dd>${strings.detail.source[cluster.state_source]}</dd>
+      <dt>${strings.detail.said}</dt><dd>${strings.detail.source[cluster.state_source]}${cluster.state_by ? html` (<bdi>${cluster.state_by}</bdi>)` : nothing}</dd>
+      <dt>${strings.detail.since}</dt><dd>${time(cluster.state_since, strings.table.none)}</dd>
       <dt>${strings.detail.confirmed}</dt><dd>${time(cluster.observed_at, strings.detail.unconfirmed)}</dd>
     </dl>`);
   }
