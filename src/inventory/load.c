@@ -414,8 +414,8 @@ static int make_search_text(struct inventory_cluster *entry, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     int rc;
     strbuf_init(&text, SEARCH_BYTES_MAX);
-    strbuf_addf(&text, "%s\n%s\n%s\n%s", c->name, c->kubernetes_version, cluster_state_name(c->state),
-                c->description ? c->description : "");
+    strbuf_addf(&text, "%s\n%s\n%s\n%s\n%s\n%s", c->name, c->id, c->kubernetes_version, cluster_state_name(c->state),
+                c->api_endpoint ? c->api_endpoint : "", c->description ? c->description : "");
     for (size_t i = 0; i < c->labels_count; i++)
         strbuf_addf(&text, "\n%s=%s", c->labels[i].key, c->labels[i].value);
     rc = strbuf_check(&text, "search text of a cluster", err);

@@ -43,11 +43,12 @@ bool inventory_sort_parse(const char *word, enum inventory_sort *out, bool *is_d
 
 #define DIGEST_BYTES 8U
 #define CURSOR_BYTES_MAX 1024U
+#define PLACE_BYTES 2048U /* "datacenter/cluster": what is longer is not found by its end */
 
-/* What a cluster is ordered by: first the number, then the text, then the id. Borrowed. */
+/* What a cluster is ordered by: first the number, then the text, either way around; those that are equal by name, which is unique. Borrowed. */
 struct sort_key {
     int64_t number;
-    const char *text, *id;
+    const char *text, *name;
 };
 
 /* Sort key of the last item of the page before; its texts point into `raw`. */
@@ -80,7 +81,7 @@ static const char *first_hx_name(const struct inventory_platform *platform, cons
 /* The sort key of a cluster of which the placements in `mask` are shown. */
 static struct sort_key inventory_query_key_of(const struct inventory_platform *platform, enum inventory_sort sort,
                                               const struct cluster *c, uint64_t mask) {
-    struct sort_key key = {.text = "", .id = c->id};
+    struct sort_key key = {.text = "", .name = c->name};
     switch (sort) {
     case INVENTORY_SORT_NAME: key.text = c->name; break;
     case INVENTORY_SORT_KUBERNETES_VERSION: key.text = c->kubernetes_version; break;
@@ -100,9 +101,9 @@ static int compare_keys(const struct inventory_cluster_query *query, const struc
     int order = (a->number > b->number) - (a->number < b->number);
     if (!order)
         order = query->sort == INVENTORY_SORT_KUBERNETES_VERSION ? strverscmp(a->text, b->text) : strcmp(a->text, b->text);
-    if (!order)
-        order = strcmp(a->id, b->id);
-    return query->is_descending ? -order : order;
+    if (order)
+        return query->is_descending ? -order : order;
+    return strcmp(a->name, b->name);
 }
 
 static void query_add_part(struct strbuf *text, const char *part) {
@@ -127,7 +128,7 @@ static void digest_query(const struct inventory_cluster_query *query, uint8_t ou
         strbuf_add(&text, label->value, label->value_len);
         strbuf_addc(&text, '\n');
     }
-    strbuf_addf(&text, "%u %d %d", query->state_mask, (int)query->sort, query->is_descending);
+    strbuf_addf(&text, "%u %d %d, then by name", query->state_mask, (int)query->sort, query->is_descending);
     digest_sha256(text.data, text.len, out);
 }
 
@@ -142,7 +143,7 @@ static void cursor_write(const struct inventory_cluster_query *query, const stru
     strbuf_addc(&raw, '\0');
     strbuf_adds(&raw, last->text);
     strbuf_addc(&raw, '\0');
-    strbuf_adds(&raw, last->id);
+    strbuf_adds(&raw, last->name);
     str_base64url(out, (const uint8_t *)raw.data, raw.len);
 }
 
@@ -166,8 +167,8 @@ static int cursor_parse(const struct inventory_cluster_query *query, struct curs
         out->raw[n] = 0;
         const char *number = cursor_take(&at, end);
         out->key.text = cursor_take(&at, end);
-        out->key.id = cursor_take(&at, end);
-        if (out->key.id && at == end + 1 && str_to_i64(number, INT64_MIN, INT64_MAX, &out->key.number))
+        out->key.name = cursor_take(&at, end);
+        if (out->key.name && at == end + 1 && str_to_i64(number, INT64_MIN, INT64_MAX, &out->key.number))
             return 0;
     }
     (void)err_set(err, ERR_INVALID, "the query parameter \"cursor\" does not belong to this query");
@@ -304,8 +305,9 @@ struct page {
     const char *vcenter_id;                   /* NULL: any */
     const char *datacenter;                   /* managed object id of one there; NULL: any */
     char words[INVENTORY_TEXT_BYTES_MAX + 2]; /* of the text, in lower case, each with its NUL; an empty one ends them */
-    bool is_whole;                            /* nothing is asked for: all clusters that the viewer may see */
-    const struct cursor *cursor;              /* NULL: from the beginning */
+    bool is_of_place[INVENTORY_TEXT_BYTES_MAX / 2 + 1]; /* each word: does any vSphere cluster have it in its names? */
+    bool is_whole;                                      /* nothing is asked for: all clusters that the viewer may see */
+    const struct cursor *cursor;                        /* NULL: from the beginning */
     struct strbuf *out;
     uint64_t etag;
     size_t total, written;
@@ -415,6 +417,23 @@ static int choose_datacenter(struct page *page, const struct vcenter *vc, struct
     return err_remedy(err, "give its name or its managed object id; 'kaasctl vcenter rescan' reads the inventory again");
 }
 
+/* Is the word in "datacenter/cluster" of this vSphere cluster, or in the name of the HX cluster on it? */
+static bool place_has_word(const struct inventory_platform *p, const struct vsphere_cluster *on, const char *word) {
+    const struct hx_cluster *hx = inventory_find_hx_on(p, &on->ref);
+    char path[PLACE_BYTES];
+    (void)snprintf(path, sizeof(path), "%s/%s", on->datacenter ? on->datacenter : "", on->name ? on->name : "");
+    return strcasestr(path, word) || (hx && !hx->is_gone && hx->name && strcasestr(hx->name, word));
+}
+
+/* Most words are in no name of a place, and then no cluster's places need to be looked at for them. */
+static void query_find_places(struct page *page) {
+    const struct inventory_platform *p = page->snapshot->platform;
+    size_t n = 0;
+    for (const char *word = page->words; *word; word += strlen(word) + 1, n++)
+        for (size_t i = 0; i < p->vsphere_count && !page->is_of_place[n]; i++)
+            page->is_of_place[n] = place_has_word(p, &p->vsphere[i], word);
+}
+
 static int query_read_words(struct page *page, struct err *err) {
     const char *text = page->query->text ? page->query->text : "";
     char *word = page->words;
@@ -425,6 +444,7 @@ static int query_read_words(struct page *page, struct err *err) {
         memcpy(word, text, n);
         str_lower(word);
     }
+    query_find_places(page);
     return 0;
 }
 
@@ -485,9 +505,22 @@ static bool is_in_datacenter(const struct page *page, const struct cluster *c, u
     return false;
 }
 
-static bool has_words(const char *search_text, const char *words) {
-    for (const char *word = words; *word; word += strlen(word) + 1)
-        if (!strstr(search_text, word))
+static bool is_on_place(const struct page *page, const struct cluster *c, uint64_t mask, const char *word) {
+    for (size_t i = 0; i < c->placement.count; i++) {
+        const struct inventory_platform *p = page->snapshot->platform;
+        const bool is_shown = inventory_mask_has(mask, i);
+        const struct vsphere_cluster *on = is_shown ? inventory_find_vsphere(p, &c->placement.items[i]) : NULL;
+        if (on && place_has_word(p, on, word))
+            return true;
+    }
+    return false;
+}
+
+/* What it runs on counts as far as it is shown: nobody finds out by searching what is hidden. */
+static bool has_words(const struct page *page, const struct inventory_cluster *entry, uint64_t mask) {
+    size_t n = 0;
+    for (const char *word = page->words; *word; word += strlen(word) + 1, n++)
+        if (!strstr(entry->search_text, word) && !(page->is_of_place[n] && is_on_place(page, entry->record, mask, word)))
             return false;
     return true;
 }
@@ -511,7 +544,7 @@ static bool filters_fit(const struct page *page, const struct inventory_cluster 
     for (size_t i = 0; i < q->labels_count; i++)
         if (!has_label(c, &q->labels[i]))
             return false;
-    if (!has_words(entry->search_text, page->words) || (page->vcenter_id && !is_on_vcenter(c, page->vcenter_id, mask)))
+    if (!has_words(page, entry, mask) || (page->vcenter_id && !is_on_vcenter(c, page->vcenter_id, mask)))
         return false;
     return !page->datacenter || is_in_datacenter(page, c, mask);
 }
@@ -626,7 +659,7 @@ static int inventory_query_list_by_name(struct page *page, struct err *err) {
     int rc = 0;
     for (size_t n = 0; n < page->from.count && !(page->is_full && page->is_whole); n++) {
         const struct inventory_cluster *entry = inventory_query_entry_at(page, q->is_descending ? page->from.count - 1 - n : n);
-        const struct sort_key key = {.text = entry->record->name, .id = entry->record->id};
+        const struct sort_key key = {.text = entry->record->name, .name = entry->record->name};
         uint64_t mask;
         if (!query_is_found(page, entry, &mask))
             continue;

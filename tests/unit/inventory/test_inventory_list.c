@@ -131,7 +131,18 @@ static void a_text_is_looked_for_in_all_that_the_list_shows(void **state) {
     expect(&admin, QUERY(.text = "frontÜber"), "");
     expect(&admin, QUERY(.text = "betadegraded"), "");
     expect(&admin, QUERY(.text = "alpha1.31"), "");
-    expect(&admin, QUERY(.text = "dc0"), ""); /* where it runs is asked for by other parameters */
+}
+
+/* gamma is on HX-East and HX-West. */
+static void text_is_looked_for_in_places_as_far_as_they_are_seen(void **state) {
+    struct object_set set = {0};
+    struct viewer_key viewer = world_viewer(VC_A, "domain-c70", &set);
+    (void)state;
+    expect(&admin, QUERY(.text = "hx-west"), "beta gamma");
+    expect(&admin, QUERY(.text = "gam HX-WEST"), "gamma");
+    expect(&viewer, QUERY(.text = "hx-west"), "beta gamma");
+    expect(&viewer, QUERY(.text = "hx-east"), ""); /* that gamma is on HX-East, too, stays hidden */
+    object_set_done(&set);
 }
 
 static void each_word_must_be_there(void **state) {
@@ -140,7 +151,7 @@ static void each_word_must_be_there(void **state) {
     add_labels();
     expect(&admin, QUERY(.text = "env=prod READY"), "alpha beta");
     expect(&admin, QUERY(.text = "ready env=prod alp"), "alpha");
-    expect(&admin, QUERY(.text = "ready env=prod x"), "");
+    expect(&admin, QUERY(.text = "ready env=prod zz"), "");
     expect(&admin, QUERY(.text = "  team   alpha  "), "alpha");
     expect(&admin, QUERY(.text = "alpha alpha"), "alpha");
     expect(&admin, QUERY(.text = " "), "alpha beta delta epsilon gamma");
@@ -148,7 +159,7 @@ static void each_word_must_be_there(void **state) {
     most[sizeof(most) - 1] = 0;
     assert_int_equal(ask(&admin, QUERY(.text = most)).rc, ERR_INVALID);
     most[INVENTORY_TEXT_BYTES_MAX] = 0;
-    memset(most, 'x', INVENTORY_TEXT_BYTES_MAX);
+    memset(most, 'z', INVENTORY_TEXT_BYTES_MAX);
     expect(&admin, QUERY(.text = most), "");
     for (size_t i = 1; i < INVENTORY_TEXT_BYTES_MAX; i += 2)
         most[i] = ' '; /* as many words as there can be */
@@ -425,6 +436,22 @@ static void states_order_from_good_to_bad(void **state) {
     expect(&admin, QUERY(.sort = INVENTORY_SORT_STATE, .is_descending = true), "gamma alpha delta epsilon beta");
 }
 
+/* Which way around ever: who looks for a name in a long list of equal rows finds it. */
+static void equal_ones_order_by_name(void **state) {
+    static const enum inventory_sort by[] = {INVENTORY_SORT_STATE, INVENTORY_SORT_CONTROL_PLANE, INVENTORY_SORT_WORKERS};
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct cluster *c = &world.clusters[i];
+        c->state = CLUSTER_READY;
+        c->workers_ready = c->workers_desired = c->control_plane_ready = c->control_plane_desired = 1;
+    }
+    renew();
+    for (size_t i = 0; i < UNIT_COUNT(by); i++) {
+        expect(&admin, QUERY(.sort = by[i]), "alpha beta delta epsilon gamma");
+        expect(&admin, QUERY(.sort = by[i], .is_descending = true), "alpha beta delta epsilon gamma");
+    }
+}
+
 static void every_state_has_a_place_in_the_order(void **state) {
     struct answer a;
     (void)state;
@@ -461,15 +488,15 @@ static void hx_clusters_order_as_far_as_they_are_seen(void **state) {
     world.hx[0].name = str_dup("HX-Zulu");
     (void)world_add_cluster(6, "nowhere");
     renew();
-    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere delta beta alpha gamma epsilon");
-    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER, .is_descending = true), "epsilon gamma alpha beta delta nowhere");
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere delta beta alpha epsilon gamma");
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER, .is_descending = true), "alpha epsilon gamma beta delta nowhere");
     world.hx[0].is_gone = true;
     renew();
     expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "alpha epsilon nowhere delta beta gamma");
     world.hx[0].is_gone = false;
     memcpy(world.hx[0].name, "HX-Alfa", sizeof("HX-Alfa"));
     renew();
-    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere alpha gamma epsilon delta beta");
+    expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere alpha epsilon gamma delta beta");
     expect(&viewer, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER),
            "beta gamma"); /* both on HX-West: that gamma is on HX-Alfa stays hidden */
     object_set_done(&set);
@@ -822,6 +849,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(filters),
         TEST(a_text_is_looked_for_in_all_that_the_list_shows),
+        TEST(text_is_looked_for_in_places_as_far_as_they_are_seen),
         TEST(each_word_must_be_there),
         TEST(labels_are_compared_whole),
         TEST(a_name_of_two_hx_clusters_is_ambiguous_for_those_who_see_both),
@@ -834,6 +862,7 @@ int main(void) {
         TEST(pages_neither_repeat_nor_omit),
         TEST(pages_of_large_records_end_early),
         TEST(states_order_from_good_to_bad),
+        TEST(equal_ones_order_by_name),
         TEST(every_state_has_a_place_in_the_order),
         TEST(replicas_order_by_how_many_are_wanted_then_ready),
         TEST(hx_clusters_order_as_far_as_they_are_seen),
