@@ -386,7 +386,8 @@ class Handler(BaseHTTPRequestHandler):
         key = asked.get("sort", "name")
         asked = self.by_hx_id(asked)
         fitting = [c for c in self.world.clusters if matches(c, asked)]
-        return sorted(fitting, key=lambda c: (place_of(c, key.lstrip("-")), c["id"]), reverse=key.startswith("-"))
+        by_name = sorted(fitting, key=lambda c: c["name"])
+        return sorted(by_name, key=lambda c: place_of(c, key.lstrip("-")), reverse=key.startswith("-"))
 
     def by_hx_id(self, asked: dict[str, str]) -> dict[str, str]:
         """The same question, where an HX cluster is named there; as the contract says in GET /v2/clusters."""

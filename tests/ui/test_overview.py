@@ -49,7 +49,7 @@ def test_hx_clusters_as_an_administrator_sees_them(mock: MockKaasd, make_page: M
     page = opened(mock, make_page).page
     for where, texts in (("DC0 / HX-East", ("Online, healthy", "35%", "14 TiB of 40 TiB used", "4 of 4 online", "5.5.2a-39363")),
                          ("DC0 / HX-West", ("Online, not healthy", "Storage node hx-3 is not reachable", "90%", "3 of 4 online",
-                                            "3 Kubernetes clusters: 1 degraded, 1 unreachable, 1 updating")),
+                                            "3 Kubernetes clusters: 1 unreachable, 1 degraded, 1 updating")),
                          ("DC1 / HX-East", ("Cannot be read", "hx-lab.example.com:443 does not answer.",
                                             "Check its address and the firewall.", "2 Kubernetes clusters"))):
         for text in texts:

@@ -85,7 +85,7 @@ def test_who_is_at_the_page_is_signed_in(site: Site) -> None:
 
 
 def test_who_leaves_the_page_and_comes_back_is_signed_in_each_time(site: Site) -> None:
-    """A page that is one program, as HX Connect is, makes the frame anew whenever somebody comes back to it; so does the browser's way back."""
+    """A page that is one program, as HX Connect is, makes the frame anew whenever somebody comes back; so does the browser's way back."""
     page = site.open().page
     expect_rows(page)
     for visits, leave in enumerate(("click", "click", "back"), 2):

@@ -31,7 +31,7 @@ describe('a datacenter', () => {
   it('is told by the states of its clusters', () => {
     const counts = { total: 1235, states: { ready: 1234, degraded: 1, failed: 0 } } as unknown as ClusterCounts;
     expect(describeDatacenter(counts)).toEqual([
-      { tone: 'good', state: 'Ready', text: '1,234 Kubernetes clusters: Ready' }, { tone: 'warning', state: 'Degraded', text: '1 Kubernetes cluster: Degraded' },
+      { tone: 'warning', state: 'Degraded', text: '1 Kubernetes cluster: Degraded' }, { tone: 'good', state: 'Ready', text: '1,234 Kubernetes clusters: Ready' },
     ]);
   });
 });

@@ -16,6 +16,11 @@ describe('states', () => {
   it('have word and tone', () => {
     expect(describeState('degraded')).toEqual({ word: 'Degraded', tone: 'warning' });
   });
+  it('are not green where somebody has only typed them; what is wrong is shown as such, whoever says it', () => {
+    const tones = (source: 'declared' | 'reported') => (['ready', 'degraded', 'failed', 'creating', 'unknown'] as const).map((state) => describeState(state, source).tone);
+    expect(tones('declared')).toEqual(['hollow', 'warning', 'bad', 'busy', 'neutral']);
+    expect(tones('reported')).toEqual(['good', 'warning', 'bad', 'busy', 'neutral']);
+  });
   it('that are new are shown as they are', () => {
     expect(describeState('hibernating' as ClusterState)).toEqual({ word: 'hibernating', tone: 'neutral' });
   });
@@ -37,10 +42,14 @@ describe('replicas', () => {
     [{ ready: 0, desired: 0 }, 'ready', '0 / 0', 'good', '0 of 0 ready'],
     [{ ready: null, desired: 6 }, 'unknown', '? / 6', 'neutral', '6 wanted, number ready unknown'],
   ] as const)('%j while %s', (replicas, state, short, tone, spoken) => {
-    expect(describeReplicas(replicas, state)).toEqual({ short, tone, spoken });
+    expect(describeReplicas(replicas, { state, state_source: 'reported' })).toEqual({ short, tone, spoken });
+  });
+  it('are not green where somebody has only typed them', () => {
+    const typed = (state: ClusterState, ready: number) => describeReplicas({ ready, desired: 3 }, { state, state_source: 'declared' }).tone;
+    expect([typed('ready', 3), typed('degraded', 2), typed('failed', 0)]).toEqual(['hollow', 'warning', 'bad']);
   });
   it('have the separators of the language', () => {
-    expect(describeReplicas({ ready: 1000, desired: 12345 }, 'degraded').short).toBe('1,000 / 12,345');
+    expect(describeReplicas({ ready: 1000, desired: 12345 }, { state: 'degraded', state_source: 'reported' }).short).toBe('1,000 / 12,345');
   });
 });
 

@@ -22,7 +22,7 @@ export interface ListQuery {
   size: PageSize;
 }
 
-export const FIRST_QUERY: ListQuery = { q: '', states: [], label: '', hxClusterId: '', hxName: '', sort: 'name', page: 1, size: 50 };
+export const FIRST_QUERY: ListQuery = { q: '', states: [], label: '', hxClusterId: '', hxName: '', sort: '-state', page: 1, size: 50 };
 
 /** The parts of a cluster's details, in their order. */
 export const PARTS = ['summary', 'nodes', 'access', 'events'] as const;

@@ -9,6 +9,8 @@ export interface Column {
   id: ColumnId;
   /** How to ask for each order; an age goes up while the time of its beginning goes down. */
   sort?: Record<Order, Sort>;
+  /** The order that a first click on the column asks for; ascending if it is not said. */
+  first?: Order;
   /** Not there unless somebody wants it. */
   isExtra?: boolean;
 }
@@ -17,7 +19,7 @@ const by = (ascending: Sort, descending: Sort): Record<Order, Sort> => ({ ascend
 
 /** In the order in which they stand. */
 export const COLUMNS: readonly Column[] = [
-  { id: 'state', sort: by('state', '-state') },
+  { id: 'state', sort: by('state', '-state'), first: 'descending' }, // the worst first
   { id: 'name', sort: by('name', '-name') },
   { id: 'version', sort: by('kubernetes_version', '-kubernetes_version') },
   { id: 'controlPlane', sort: by('control_plane', '-control_plane') },
@@ -52,4 +54,10 @@ export function withColumn(columns: readonly ColumnId[], id: ColumnId, isShown: 
 export function orderOf(column: Column, sort: Sort): Order | 'none' {
   if (column.sort?.ascending === sort) return 'ascending';
   return column.sort?.descending === sort ? 'descending' : 'none';
+}
+
+/** What a click on this column asks for: its first order, or the other one where the rows are in that already. */
+export function nextOrder(column: Column, sort: Sort): Order {
+  const first = column.first ?? 'ascending';
+  return orderOf(column, sort) !== first ? first : first === 'ascending' ? 'descending' : 'ascending';
 }

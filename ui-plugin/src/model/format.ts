@@ -4,8 +4,8 @@ import type { Cluster, ClusterState, HxCluster, Placement, Replicas, VsphereClus
 import { locale, strings } from '../strings/index.js';
 import { sentence } from './sentence.js';
 
-/** How a state or a number is to be taken; decides colour and icon. */
-export type Tone = 'good' | 'warning' | 'bad' | 'busy' | 'neutral';
+/** How a state or a number is to be taken; decides colour and icon. `hollow`: as it should be, but only because somebody has typed so. */
+export type Tone = 'good' | 'warning' | 'bad' | 'busy' | 'neutral' | 'hollow';
 
 const STATE_TONE: Record<ClusterState, Tone> = {
   ready: 'good',
@@ -18,12 +18,25 @@ const STATE_TONE: Record<ClusterState, Tone> = {
   unknown: 'neutral',
 };
 
-/** All states, in the order in which they are offered: how it should be, what is wrong, what is going on. */
-export const STATES: readonly ClusterState[] = ['ready', 'degraded', 'unreachable', 'failed', 'creating', 'updating', 'deleting', 'unknown'];
+/** All states, in the order in which they are offered and drawn: the worst first, as the list of clusters has it. */
+export const STATES: readonly ClusterState[] = ['failed', 'unreachable', 'degraded', 'unknown', 'deleting', 'creating', 'updating', 'ready'];
 
-/** Word and tone of a state; one that a newer service may have is shown as it is. */
-export function describeState(state: ClusterState): { word: string; tone: Tone } {
-  return { word: strings.state[state] ?? String(state), tone: STATE_TONE[state] ?? 'neutral' };
+/** In a drawing, where no shape tells states of one tone apart; `unknown` is hatched (parts/drawings.ts). */
+export const STATE_FILL: Record<ClusterState, string> = {
+  ready: 'var(--fill-ready)',
+  degraded: 'var(--fill-degraded)',
+  failed: 'var(--fill-failed)',
+  unreachable: 'var(--fill-unreachable)',
+  creating: 'var(--fill-working)',
+  updating: 'var(--fill-working)',
+  deleting: 'var(--fill-working)',
+  unknown: 'url(#unknown)',
+};
+
+/** Word and tone of a state; one that a newer service may have is shown as it is. Nothing is green that neither a program nor a vCenter has seen. */
+export function describeState(state: ClusterState, source?: Cluster['state_source']): { word: string; tone: Tone } {
+  const tone = STATE_TONE[state] ?? 'neutral';
+  return { word: strings.state[state] ?? String(state), tone: tone === 'good' && source === 'declared' ? 'hollow' : tone };
 }
 
 export interface ReplicasText {
@@ -33,10 +46,10 @@ export interface ReplicasText {
 }
 
 /** "3 / 3" for the eye, "3 of 3 ready" for the ear. While work on the cluster is going on a missing node is no alarm. */
-export function describeReplicas(replicas: Replicas, state: ClusterState): ReplicasText {
+export function describeReplicas(replicas: Replicas, { state, state_source: source }: Pick<Cluster, 'state' | 'state_source'>): ReplicasText {
   const { ready, desired } = replicas;
   const calm = ready === null || describeState(state).tone === 'busy';
-  const tone = ready !== null && ready >= desired ? 'good' : calm ? 'neutral' : ready === 0 ? 'bad' : 'warning';
+  const tone = ready !== null && ready >= desired ? (source === 'declared' ? 'hollow' : 'good') : calm ? 'neutral' : ready === 0 ? 'bad' : 'warning';
   return { short: `${ready === null ? '?' : shortNumber(ready)} / ${shortNumber(desired)}`, spoken: strings.table.ready(ready, desired), tone };
 }
 

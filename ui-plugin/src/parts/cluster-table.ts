@@ -3,8 +3,8 @@
 import { LitElement, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
-import { textsBelowName, type Cluster, type ClusterState, type Replicas, type Sort } from '../api/types.js';
-import { ALWAYS, COLUMNS, USUAL_COLUMNS, orderOf, type Column, type ColumnId } from '../model/columns.js';
+import { textsBelowName, type Cluster, type Replicas, type Sort } from '../api/types.js';
+import { ALWAYS, COLUMNS, USUAL_COLUMNS, nextOrder, orderOf, type Column, type ColumnId } from '../model/columns.js';
 import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
 import { numberRows } from '../model/rows.js';
 import { strings } from '../strings/index.js';
@@ -24,7 +24,7 @@ export class ClusterTable extends LitElement {
 
   @property({ attribute: false }) clusters: readonly Cluster[] = [];
   @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
-  @property() sort: Sort = 'name';
+  @property() sort: Sort = '-state';
   /** Ages go by minutes: nothing is rendered for less. */
   @property({ attribute: false, hasChanged: (now: number, before: number) => Math.trunc(now / 60_000) !== Math.trunc(before / 60_000) }) nowMs = 0;
   /** The address of a cluster's details. */
@@ -72,7 +72,7 @@ export class ClusterTable extends LitElement {
     const label = strings.table.column[column.id];
     if (!column.sort) return html`<th scope="col" role="columnheader" class=${column.id}>${label}</th>`;
     const order = orderOf(column, this.sort);
-    const next = column.sort[order === 'ascending' ? 'descending' : 'ascending'];
+    const next = column.sort[nextOrder(column, this.sort)];
     return html`<th scope="col" role="columnheader" class=${column.id} aria-sort=${order}>
       <button type="button" class="sort ${order}" @click=${() => this.tell<Sort>('kaas-sort', next)}>${label}${sortIcon[order]}</button>
     </th>`;
@@ -101,8 +101,8 @@ export class ClusterTable extends LitElement {
     switch (id) {
       case 'state': return this.state(cluster);
       case 'version': return html`<bdi class="place" title=${cluster.kubernetes_version}>${cluster.kubernetes_version}</bdi>`;
-      case 'controlPlane': return this.replicas(cluster.control_plane, cluster.state);
-      case 'workers': return this.replicas(cluster.workers, cluster.state);
+      case 'controlPlane': return this.replicas(cluster.control_plane, cluster);
+      case 'workers': return this.replicas(cluster.workers, cluster);
       case 'placement': return this.placement(cluster);
       case 'access': return this.access(cluster);
       case 'labels': return this.labels(cluster.labels);
@@ -113,12 +113,13 @@ export class ClusterTable extends LitElement {
   }
 
   private state(cluster: Cluster) {
-    const reason = describeReason(cluster.state_reason);
-    return html`<kaas-state-badge .state=${cluster.state}></kaas-state-badge>${reason ? html`<bdi class="soft sub reason" title=${reason}>${reason}</bdi>` : nothing}`;
+    const { state, state_source: source } = cluster;
+    const reason = describeReason(cluster.state_reason) || (source === 'declared' && state !== 'unknown' ? strings.table.byHand : '');
+    return html`<kaas-state-badge .state=${state} .source=${source}></kaas-state-badge>${reason ? html`<bdi class="soft sub reason" title=${reason}>${reason}</bdi>` : nothing}`;
   }
 
-  private replicas(replicas: Replicas, state: ClusterState) {
-    const { short, spoken, tone } = describeReplicas(replicas, state);
+  private replicas(replicas: Replicas, cluster: Cluster) {
+    const { short, spoken, tone } = describeReplicas(replicas, cluster);
     const icon = tone === 'warning' || tone === 'bad' ? toneIcon[tone] : nothing;
     return html`<span class="count ${tone === 'good' ? '' : tone}" title=${spoken}><span aria-hidden="true">${short}</span>${icon}<span class="sr-only">${spoken}</span></span>`;
   }

@@ -2,25 +2,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { html, svg } from 'lit';
 import type { ClusterCounts } from '../api/types.js';
-import { STATES, describeState } from '../model/format.js';
+import { STATES, STATE_FILL } from '../model/format.js';
 
 const WIDTH = 400;
 const GAP = 2;
 const RADIUS = 20;
 const ROUND = 2 * Math.PI * RADIUS;
 
-/** How many clusters are in which state, side by side; every state that there is can be seen. */
+/** Lines in the place of a fill: nothing is known there. */
+const HATCHED = svg`<defs><pattern id="unknown" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+  <rect width="2.5" height="5" fill="var(--fill-unknown)"/></pattern></defs>`;
+
+/** How many clusters are in which state, side by side, the worst first; every state that there is can be seen. */
 export function stateBar({ total, states }: ClusterCounts, height: number) {
   const there = STATES.filter((state) => states[state] > 0);
   const room = WIDTH - GAP * Math.max(0, there.length - 1);
   let x = 0;
   const parts = there.map((state) => {
     const width = Math.max(4, (room * states[state]) / total);
-    const part = svg`<rect class=${describeState(state).tone} x=${x.toFixed(1)} width=${width.toFixed(1)} height=${height} fill="currentColor"/>`;
+    const part = svg`<rect x=${x.toFixed(1)} width=${width.toFixed(1)} height=${height} fill=${STATE_FILL[state]}/>`;
     x += width + GAP;
     return part;
   });
-  return html`<svg class="bar" viewBox="0 0 ${Math.max(WIDTH, x - GAP).toFixed(0)} ${height}" preserveAspectRatio="none" aria-hidden="true">
+  return html`<svg class="bar" viewBox="0 0 ${Math.max(WIDTH, x - GAP).toFixed(0)} ${height}" preserveAspectRatio="none" aria-hidden="true">${HATCHED}
     ${there.length === 0 ? svg`<rect width=${WIDTH} height=${height} fill="var(--line)"/>` : parts}
   </svg>`;
 }

@@ -13,6 +13,7 @@ export const toneIcon: Record<Tone, TemplateResult> = {
   warning: icon(svg`<path d="M8 1.9 14.8 13.7H1.2z"/><path d="M8 6.4v3.4M8 11.7v.1"/>`, 'warning'),
   bad: icon(svg`<path d="M5.3 1.6h5.4l3.7 3.7v5.4l-3.7 3.7H5.3l-3.7-3.7V5.3z"/><path d="m5.9 5.9 4.2 4.2M10.1 5.9l-4.2 4.2"/>`, 'bad'),
   busy: icon(svg`<path d="M13.8 6.6A6 6 0 0 0 3 4.7L1.8 6M1.8 2.8V6H5M2.2 9.4A6 6 0 0 0 13 11.3l1.2-1.3M14.2 13.2V10H11"/>`, 'busy'),
+  hollow: icon(svg`<circle cx="8" cy="8" r="6.4" stroke-dasharray="2.6 2.4"/>`, 'hollow'),
   neutral: icon(svg`<circle cx="8" cy="8" r="6.4"/><path d="M6.2 6.3c.2-2.2 3.6-2.1 3.6 0 0 1.4-1.8 1.4-1.8 2.7M8 11.4v.1"/>`, 'neutral'),
 };
 

@@ -42,13 +42,17 @@ export class NodeTable extends LitElement {
   @property() clusterName = '';
   @property({ attribute: false }) nodes: readonly Node[] = [];
   @property({ type: Number }) hiddenNodes = 0;
+  /** As many as the cluster is said to have. */
+  @property({ type: Number }) toldNodes = 0;
   /** 'unknown': nobody tells; null: not known yet. */
   @property({ attribute: false }) usage: ClusterUsage | 'unknown' | null = null;
 
   override render() {
-    const more = [this.hiddenNodes > 0 ? html`<p class="soft more">${strings.detail.hiddenNodes(this.hiddenNodes)}</p>` : nothing,
+    const found = this.nodes.length + this.hiddenNodes;
+    const lacking = found < this.toldNodes ? html`<p class="soft more">${strings.detail.nodesFound(found, this.toldNodes)}</p>` : nothing;
+    const more = [lacking, this.hiddenNodes > 0 ? html`<p class="soft more">${strings.detail.hiddenNodes(this.hiddenNodes)}</p>` : nothing,
       this.isSilent && this.nodes.length > 0 ? html`<p class="soft more" role="status">${strings.detail.usageUnknown}</p>` : nothing];
-    if (this.nodes.length === 0) return html`<div class="card">${this.hiddenNodes > 0 ? more : html`<kaas-empty heading=${strings.detail.noNodes}></kaas-empty>`}</div>`;
+    if (this.nodes.length === 0) return html`<div class="card">${this.hiddenNodes > 0 ? more : html`<kaas-empty heading=${strings.detail.noNodes} text=${this.toldNodes > 0 ? strings.detail.nodesFound(0, this.toldNodes) : ''}></kaas-empty>`}</div>`;
     return html`<div class="card"><table role="table">
       <caption class="sr-only">${strings.detail.nodesLabel(this.clusterName)}</caption>
       <thead role="rowgroup"><tr role="row">${COLUMNS.map((column) => html`<th scope="col" role="columnheader">${strings.detail.node[column]}</th>`)}</tr></thead>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
-import type { ClusterState } from '../api/types.js';
+import type { Cluster, ClusterState } from '../api/types.js';
 import { describeState } from '../model/format.js';
 import { toneStyles } from '../styles/tone.js';
 import { toneIcon } from './icons.js';
@@ -20,9 +20,10 @@ export class StateBadge extends LitElement {
   `];
 
   @property() state: ClusterState = 'unknown';
+  @property() source: Cluster['state_source'] | undefined;
 
   override render() {
-    const { word, tone } = describeState(this.state);
+    const { word, tone } = describeState(this.state, this.source);
     return html`<span class=${tone}>${toneIcon[tone]}${word}</span>`;
   }
 }

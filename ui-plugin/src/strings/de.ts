@@ -169,7 +169,7 @@ export const catalogue: Catalogue = {
   list: {
     documentTitle: 'Kubernetes-Cluster · Harmony KaaS',
     title: 'Kubernetes-Cluster',
-    filter: 'Name, Beschreibung, Version, Label …',
+    filter: 'Name, Zustand, Version, Ort, Label …',
     filterLabel: 'Cluster filtern',
     hxCluster: 'HX-Cluster',
     allHxClusters: 'Alle HX-Cluster',
@@ -238,6 +238,7 @@ export const catalogue: Catalogue = {
       changed: 'Geändert',
       id: 'Kennung',
     },
+    byHand: 'Von Hand eingetragen',
     ready: (ready, desired) => (ready === null ? `${number(desired)} gewünscht, Zahl der bereiten unbekannt` : `${number(ready)} von ${number(desired)} bereit`),
     vsphere: (datacenter, name, moref) => {
       const cluster = name ?? moref;
@@ -310,6 +311,7 @@ export const catalogue: Catalogue = {
     copyId: 'Kennung kopieren',
     nodesLabel: (name) => `Knoten von ${name}`,
     noNodes: 'Seine Knoten sind nicht bekannt.',
+    nodesFound: (found, told) => `${number(found)} von ${plural(told, 'Knoten', 'Knoten')} gefunden: In vCenter werden nur Knoten gesucht, die im Eintrag des Clusters stehen. Wer über den Cluster berichtet, nennt sie, oder die Administration (kaasctl cluster set --node).`,
     hiddenNodes: (n) => `${plural(n, 'Knoten', 'Knoten')} auf vSphere-Clustern, die Sie nicht sehen dürfen.`,
     node: {
       name: 'Knoten',

@@ -174,7 +174,7 @@ export const catalogue = {
   list: {
     documentTitle: 'Kubernetes clusters · Harmony KaaS',
     title: 'Kubernetes clusters',
-    filter: 'Name, description, version, state, label …',
+    filter: 'Name, state, version, place, label …',
     filterLabel: 'Filter clusters',
     hxCluster: 'HX cluster',
     allHxClusters: 'All HX clusters',
@@ -243,6 +243,7 @@ export const catalogue = {
       changed: 'Changed',
       id: 'Id',
     },
+    byHand: 'Entered by hand',
     ready: (ready: number | null, desired: number) => (ready === null ? `${number(desired)} wanted, number ready unknown` : `${number(ready)} of ${number(desired)} ready`),
     vsphere: (datacenter: string | null, name: string | null, moref: string) => {
       const cluster = name ?? moref;
@@ -316,6 +317,7 @@ export const catalogue = {
     copyId: 'Copy the id',
     nodesLabel: (name: string) => `Nodes of ${name}`,
     noNodes: 'Its nodes are not known.',
+    nodesFound: (found: number, told: number) => `${number(found)} of ${plural(told, 'node', 'nodes')} found: only nodes in the record of the cluster are looked for in vCenter. Who reports on the cluster names them, or an administrator does (kaasctl cluster set --node).`,
     hiddenNodes: (n: number) => `${plural(n, 'node', 'nodes')} on vSphere clusters that you may not see.`,
     node: {
       name: 'Node',

@@ -7,5 +7,6 @@ export const toneStyles = css`
   .warning { color: var(--warning); }
   .bad { color: var(--bad); }
   .busy { color: var(--busy); }
-  .neutral { color: var(--neutral); }
+  .neutral, .hollow { color: var(--neutral); }
+  .hollow .share rect:not(.ground) { fill: none; stroke: currentColor; }
 `;

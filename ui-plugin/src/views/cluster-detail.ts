@@ -114,7 +114,7 @@ export class ClusterDetail extends LitElement {
     if (!cluster) return html`<h1 class="sr-only">${strings.detail.parts}</h1>${loading ? html`<p class="soft wait" role="status">${strings.detail.loading}</p>` : nothing}`;
     return html`<div class="head">
       <h1 tabindex="-1"><bdi>${cluster.name}</bdi></h1>
-      <kaas-state-badge .state=${cluster.state}></kaas-state-badge>
+      <kaas-state-badge .state=${cluster.state} .source=${cluster.state_source}></kaas-state-badge>
       <div class="fresh"><kaas-age .at=${dataTime(stale, asOf, refreshedAt)}></kaas-age>
         <button type="button" @click=${() => this.model.load()}>${refreshIcon}${strings.list.refresh}</button></div>
     </div>`;
@@ -144,7 +144,7 @@ export class ClusterDetail extends LitElement {
     const { content: { nodes, access, events }, usage } = this.model;
     switch (this.shownPart) {
       case 'summary': return this.renderSummary(cluster);
-      case 'nodes': return nodes ? html`<kaas-node-table .clusterName=${cluster.name} .nodes=${nodes.nodes} .hiddenNodes=${nodes.hidden} .usage=${usage}></kaas-node-table>` : nothing;
+      case 'nodes': return nodes ? html`<kaas-node-table .clusterName=${cluster.name} .nodes=${nodes.nodes} .hiddenNodes=${nodes.hidden} .toldNodes=${cluster.control_plane.desired + cluster.workers.desired} .usage=${usage}></kaas-node-table>` : nothing;
       case 'access': return access ? html`<kaas-cluster-access .access=${access}></kaas-cluster-access>` : nothing;
       case 'events': return events ? html`<kaas-cluster-events .events=${events}></kaas-cluster-events>` : nothing;
     }
@@ -157,7 +157,7 @@ export class ClusterDetail extends LitElement {
   private renderState(cluster: Cluster) {
     const reason = describeReason(cluster.state_reason);
     return card(strings.detail.state, html`<dl>
-      <dt>${strings.detail.state}</dt><dd><kaas-state-badge .state=${cluster.state}></kaas-state-badge>${reason ? html`<p><bdi>${reason}</bdi></p>` : nothing}</dd>
+      <dt>${strings.detail.state}</dt><dd><kaas-state-badge .state=${cluster.state} .source=${cluster.state_source}></kaas-state-badge>${reason ? html`<p><bdi>${reason}</bdi></p>` : nothing}</dd>
       <dt>${strings.table.column.controlPlane}</dt><dd>${replicas(cluster.control_plane, cluster)}</dd>
       <dt>${strings.table.column.workers}</dt><dd>${replicas(cluster.workers, cluster)}</dd>
       <dt>${strings.detail.version}</dt><dd>${cluster.kubernetes_version}</dd>
@@ -219,7 +219,7 @@ function time(iso: string | null, none = '') {
 }
 
 function replicas(counted: Replicas, cluster: Cluster) {
-  const { spoken, tone } = describeReplicas(counted, cluster.state);
+  const { spoken, tone } = describeReplicas(counted, cluster);
   return html`<span class="replicas">${counted.ready === null ? nothing : html`<span class=${tone}>${share(counted.ready, counted.desired)}</span>`}${spoken}</span>`;
 }
 
