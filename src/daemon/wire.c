@@ -443,6 +443,7 @@ static int wire_make_store(struct wire *w, struct err *err) {
     (void)snprintf(w->replica_name, sizeof(w->replica_name), "%s", *name ? name : "localhost");
     if (!*name)
         (void)gethostname(w->replica_name, sizeof(w->replica_name) - 1);
+    store_set_lock_listener(w->store, wire_log_lock, w);
     if (w->config.audit_log)
         store_set_audit_listener(w->store, wire_log_audit, w);
     return audit_store_set_place(w->store, w->config.state_dir, w->replica_name, err);

@@ -152,6 +152,13 @@ void wire_log_audit(void *arg, const struct audit_record *record) {
               "object", e->object_id, "object_name", e->object_name, "client", e->address, "of_request", e->request_id, NULL);
 }
 
+/* Nobody has done anything wrong then, and what was asked is mostly done by another attempt: but somebody has waited long, and it is a defect. */
+void wire_log_lock(void *arg, const char *problem, const char *sql) {
+    (void)arg;
+    log_event(LOG_LEVEL_ERROR, "database_lock", "problem", problem, "hint",
+              "who waited has lost seconds; tell the developers, with the lines around it", "statement", sql, NULL);
+}
+
 void wire_on_hx_news(void *arg, const struct hx_status *status) {
     const bool is_good = !status->reason[0];
     (void)arg;

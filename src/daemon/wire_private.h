@@ -98,6 +98,7 @@ int wire_get_certificate(void *arg, char **out, struct err *err);
 void wire_on_peer_news(void *arg, const struct hx_peer *peer);
 void wire_on_peer_set(void *arg);
 void wire_log_audit(void *arg, const struct audit_record *record);
+void wire_log_lock(void *arg, const char *problem, const char *sql);
 
 /* Readiness, health, and who may read the metrics (wire_health.c). */
 int wire_check_ready(void *arg, struct err *err);

@@ -128,6 +128,7 @@ STORE_TESTS = \
     tests/unit/store/test_store_events \
     tests/unit/store/test_store_faults \
     tests/unit/store/test_store_objects \
+    tests/unit/store/test_store_locks \
     tests/unit/store/test_store_observations \
     tests/unit/store/test_store_people \
     tests/unit/store/test_store_platform \

@@ -264,7 +264,7 @@ static void chain_judge(struct audit_chain *chain, struct found *found) {
 int audit_chain_load(struct store_tx *tx, struct audit_chain *chain, struct err *err) {
     const unsigned replica_id = store_tx_replica(tx);
     struct found found = {0};
-    int rc = chain_look(store_tx_conn(tx), replica_id, &found, err);
+    int rc = chain_look(store_tx_last_conn(tx), replica_id, &found, err);
     if (rc)
         return rc;
     (void)pthread_mutex_lock(&chain->lock);

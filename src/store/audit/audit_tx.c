@@ -94,10 +94,14 @@ void audit_side_free(struct audit_side *side) {
 struct audit_part {
     struct audit_side *side;
     bool has_chain, has_sent;
-    struct audit_state sent;    /* the chain after this attempt, if it is committed */
-    struct audit_record *lines; /* for the listener */
-    size_t lines_count;
+    struct audit_state sent; /* the chain after this attempt, if it is committed */
+    struct audit_lines {
+        struct audit_record *items;
+        size_t count;
+    } due, told; /* to be written at the end; for the listener */
 };
+
+static int audit_write_due(struct store_tx *tx, void *arg, struct err *err);
 
 static void part_before_commit(void *arg) {
     struct audit_part *part = arg;
@@ -122,45 +126,72 @@ static void part_after_attempt(void *arg, bool is_committed) {
 
 static void audit_tx_part_done(void *arg, bool is_committed) {
     struct audit_part *part = arg;
-    for (size_t i = 0; i < part->lines_count && is_committed; i++)
-        part->side->on_line(part->side->on_line_arg, &part->lines[i]);
-    free(part->lines);
+    for (size_t i = 0; i < part->told.count && is_committed; i++)
+        part->side->on_line(part->side->on_line_arg, &part->told.items[i]);
+    free(part->due.items);
+    free(part->told.items);
     free(part);
 }
 
-static const struct store_tx_hooks part_hooks = {part_before_commit, part_after_attempt, audit_tx_part_done};
+static const struct store_tx_hooks part_hooks = {audit_write_due, part_before_commit, part_after_attempt, audit_tx_part_done};
 
 static struct audit_chain *chain_of(const struct store_tx *tx) {
     return &store_audit_side(store_tx_store(tx))->chain;
 }
 
+/* NULL: ERR_NOMEM. */
+static struct audit_part *part_of(struct store_tx *tx, struct err *err) {
+    struct audit_part *part = store_tx_hooked(tx, &part_hooks);
+    if (part)
+        return part;
+    part = calloc(1, sizeof(*part));
+    if (!part) {
+        (void)err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    part->side = store_audit_side(store_tx_store(tx));
+    store_tx_hook(tx, &part_hooks, part);
+    return part;
+}
+
 /* Takes the chain for the statements of this attempt; again, it changes nothing. ERR_BUSY. */
 static int take_chain(struct store_tx *tx, struct err *err) {
-    struct audit_part *part = store_tx_hooked(tx, &part_hooks);
-    int rc;
-    if (!part) {
-        part = calloc(1, sizeof(*part));
-        if (!part)
-            return err_set(err, ERR_NOMEM, "out of memory");
-        part->side = store_audit_side(store_tx_store(tx));
-        store_tx_hook(tx, &part_hooks, part);
-    }
+    struct audit_part *part = part_of(tx, err);
+    if (!part)
+        return ERR_NOMEM;
     if (part->has_chain)
         return 0;
-    rc = audit_chain_take(&part->side->chain, db_pool_call_timeout_ms(store_tx_store(tx)), err);
+    int rc = audit_chain_take(&part->side->chain, db_pool_call_timeout_ms(store_tx_store(tx)), err);
     part->has_chain = !rc;
+    if (rc)
+        db_pool_tell_lock(store_tx_store(tx), "audit_chain_timeout", "the audit chain of this process");
     return rc;
 }
 
-int audit_tx_tell(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
-    struct audit_part *part = store_tx_hooked(tx, &part_hooks);
-    for (size_t i = 0; i < count && part->side->on_line; i++) {
-        struct audit_record *line = db_list_add(&part->lines, &part->lines_count, sizeof(*line), err);
-        if (!line)
-            return ERR_NOMEM;
-        *line = records[i];
-    }
+static int audit_tx_add_line(struct audit_lines *to, const struct audit_record *record, struct err *err) {
+    struct audit_record *line = db_list_add(&to->items, &to->count, sizeof(*line), err);
+    if (!line)
+        return ERR_NOMEM;
+    *line = *record;
     return 0;
+}
+
+int audit_tx_tell(struct store_tx *tx, const struct audit_record *record, struct err *err) {
+    struct audit_part *part = store_tx_hooked(tx, &part_hooks);
+    return part->side->on_line ? audit_tx_add_line(&part->told, record, err) : 0;
+}
+
+int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
+    struct audit_part *part;
+    int rc = 0;
+    if (!records || !count)
+        return 0;
+    part = part_of(tx, err);
+    if (!part)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = audit_tx_add_line(&part->due, &records[i], err);
+    return rc;
 }
 
 /* -- the next line of the chain ------------------------------------------------------------------------------------------------ */
@@ -202,7 +233,7 @@ static int audit_insert(struct store_tx *tx, const struct audit_record *record, 
                                                db_number(record->at_ms)};
     memcpy(args + 3, texts.items, sizeof(texts.items));
     args[3 + AUDIT_TEXTS] = db_bytes(chain_of(tx)->has_key ? state->hash : NULL, AUDIT_HASH_BYTES);
-    return db_run(store_tx_conn(tx),
+    return db_run(store_tx_last_conn(tx),
                   "INSERT INTO audit (replica_id, seq, at_ms, " AUDIT_TEXT_COLUMNS
                   ", hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                   (struct db_args){args, ARRAY_COUNT(args)}, NULL, err);
@@ -222,7 +253,7 @@ static int audit_write_lines(struct store_tx *tx, const struct audit_record *rec
         states[i] = state;
     }
     audit_sign(tx, &state);
-    int rc = db_run(store_tx_conn(tx),
+    int rc = db_run(store_tx_last_conn(tx),
                     "UPDATE replicas SET audit_seq = ?, audit_head = ? WHERE id = ? AND audit_seq = ? AND audit_head <=> ?",
                     DB_ARGS(db_number((int64_t)state.seq), head_arg(&state), db_number(store_tx_replica(tx)),
                             db_number((int64_t)chain->next.seq), head_arg(&chain->next)),
@@ -234,7 +265,9 @@ static int audit_write_lines(struct store_tx *tx, const struct audit_record *rec
     if (rc)
         return rc;
     chain->next = state;
-    return audit_tx_tell(tx, records, count, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = audit_tx_tell(tx, &records[i], err);
+    return rc;
 }
 
 /* Whatever the holder has written already began with the marker. */
@@ -242,7 +275,8 @@ static bool needs_marker(const struct audit_chain *chain) {
     return chain->marker.action && chain->next.seq == chain->known.seq;
 }
 
-int audit_tx_settle(struct store_tx *tx, struct err *err) {
+/* Takes the chain and writes the marker that is due, if any: the chain is known then. */
+static int audit_tx_settle(struct store_tx *tx, struct err *err) {
     struct audit_chain *chain = chain_of(tx);
     int rc = take_chain(tx, err);
     if (!rc && !chain->is_known)
@@ -257,16 +291,15 @@ int audit_tx_settle(struct store_tx *tx, struct err *err) {
 }
 
 /* The row of the replica may be another one than was known: then it is locked when it has been read, and stays as it is. */
-int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
-    int rc = AUDIT_TX_UNSETTLED;
-    if (!records || !count)
-        return 0;
+static int audit_write_due(struct store_tx *tx, void *arg, struct err *err) {
+    const struct audit_part *part = arg;
+    int rc = part->due.count ? AUDIT_TX_UNSETTLED : 0;
     for (unsigned attempt = 0; attempt < 2 && rc == AUDIT_TX_UNSETTLED; attempt++) {
         if (attempt)
             chain_of(tx)->is_known = false;
         rc = audit_tx_settle(tx, err);
         if (!rc)
-            rc = audit_write_lines(tx, records, count, err);
+            rc = audit_write_lines(tx, part->due.items, part->due.count, err);
     }
     return rc == AUDIT_TX_UNSETTLED ? err_set(err, ERR_BUSY, "the row of this replica changes all the time") : rc;
 }

@@ -69,11 +69,9 @@ struct audit_texts audit_texts_of(const struct audit_event *event);
 const char *audit_text_get(const struct audit_event *event, enum audit_text text);
 void audit_text_set(struct audit_event *event, enum audit_text text, const char *value);
 
-/* Appends the lines; to be called last, since it locks the row of the replica until the end. A NULL record or none appends nothing. */
+/* Has the lines written when the body of the transaction is done, behind those of its steps: only then the audit chain is taken, which nobody may hold
+ * who waits for a row. The records are copied, their texts borrowed until the transaction has ended. A NULL record or none appends nothing. */
 int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err);
-
-/* Writes the marker that is due, if any, so that the chain is known: to be called first in a transaction that uses steps. */
-int audit_tx_settle(struct store_tx *tx, struct err *err);
 
 /* Lines as part of a statement of its own (session_store.c), a step for each. That may write the row of the replica only if it still has old_seq and
  * old_head of the first, and gives it new_seq and new_head of the last, which alone is signed; the hash is NULL where there is no chain. Numbers and
@@ -85,22 +83,23 @@ struct audit_step {
 };
 #define AUDIT_TX_UNSETTLED 1 /* no ERR_*: audit_store_settle, then the transaction again */
 
-/* Takes the chain for this transaction and works the next lines out, at least one. AUDIT_TX_UNSETTLED if the chain is not known. */
+/* Takes the chain for this transaction and works the next lines out, at least one: other rows cannot be written any more in it, but by the statement of
+ * the steps itself (store_tx_last_conn), which must wait for none. AUDIT_TX_UNSETTLED if the chain is not known. */
 int audit_tx_begin_steps(struct store_tx *tx, const struct audit_record *const *records, size_t count, struct audit_step *out,
                          struct err *err);
 /* The statement has written the lines up to this last one; or it found another row of the replica, and the chain is not known any more:
  * AUDIT_TX_UNSETTLED. */
 int audit_tx_end_step(struct store_tx *tx, const struct audit_step *last, bool is_written);
 
-/* These lines, which are written with a step, are told to whoever listens (store_set_audit_listener) when the transaction is committed. Their texts
+/* This line, which is written with a step, is told to whoever listens (store_set_audit_listener) when the transaction is committed. Its texts
  * are borrowed until then. */
-int audit_tx_tell(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err);
+int audit_tx_tell(struct store_tx *tx, const struct audit_record *record, struct err *err);
 
-/* audit_tx_settle in a transaction of its own. */
+/* Writes the marker that is due, if any, in a transaction of its own: the chain is known then. */
 int audit_store_settle(struct store *store, struct err *err);
 
 struct seal;
 /* Puts a new key in place of the one of the database, which nothing opens any more: all lines are taken as they stand and hashed anew, and all ends signed,
- * but for what replicas noted of each other's hashes, which is dropped. *lines counts them. The store appends with the new key from then on; before
- * that nothing may be appended in the transaction. */
+ * but for what replicas noted of each other's hashes, which is dropped. *lines counts them. The store appends with the new key from then on. No
+ * other transaction of this process may append meanwhile. */
 int audit_tx_renew_key(struct store_tx *tx, struct seal *seal, uint64_t *lines, struct err *err);

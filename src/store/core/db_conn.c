@@ -379,9 +379,11 @@ static const struct backoff reconnect = {.first_ms = 100, .max_ms = 1000, .jitte
 struct store {
     struct store_options options; /* texts are ours */
     atomic_uint replica_id;
-    struct audit_side *audit; /* not ours */
-    pthread_mutex_t lock;     /* guards all below */
-    pthread_cond_t changed;   /* a connection was given back or closed, or an attempt to connect ended */
+    struct audit_side *audit;                                         /* not ours */
+    void (*on_lock)(void *arg, const char *problem, const char *sql); /* NULL: nobody listens */
+    void *on_lock_arg;
+    pthread_mutex_t lock;   /* guards all below */
+    pthread_cond_t changed; /* a connection was given back or closed, or an attempt to connect ended */
     struct db_conn *idle[CONNECTIONS_MAX];
     unsigned idle_count, open_count; /* open: idle, lent and being opened */
     struct db_conn *lent[CONNECTIONS_MAX];
@@ -407,6 +409,16 @@ static void init_library(void) {
 
 void store_global_done(void) {
     mysql_library_end();
+}
+
+void store_set_lock_listener(struct store *store, void (*fn)(void *arg, const char *problem, const char *sql), void *arg) {
+    store->on_lock = fn;
+    store->on_lock_arg = arg;
+}
+
+void db_pool_tell_lock(struct store *store, const char *problem, const char *sql) {
+    if (store->on_lock)
+        store->on_lock(store->on_lock_arg, problem, sql);
 }
 
 void store_thread_begin(void) {

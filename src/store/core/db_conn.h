@@ -34,6 +34,7 @@ struct db_conn {
     struct st_mysql *mysql;
     struct db_cached *cached;
     size_t cached_count;
+    const char *last_sql;        /* of the last prepared statement; NULL: none yet */
     unsigned last_errno;         /* of the last failure, 0 after a success */
     char last_key[DB_KEY_BYTES]; /* key or constraint that the last failure named, or "" */
     bool is_broken;              /* to be closed, not given back */
@@ -118,6 +119,9 @@ int db_pool_borrow(struct store *store, struct db_conn **out, struct err *err);
 
 /* Takes the connection back; a broken one is closed, and the idle ones with it, since they have most likely died too. */
 void db_pool_give(struct store *store, struct db_conn *conn);
+
+/* Tells the listener of the store (store_set_lock_listener), if there is one. */
+void db_pool_tell_lock(struct store *store, const char *problem, const char *sql);
 
 /* Time for one statement as configured. */
 int64_t db_pool_call_timeout_ms(const struct store *store);

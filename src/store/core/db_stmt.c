@@ -55,10 +55,10 @@ static struct db_cached *find_cached(struct db_conn *conn, const char *sql) {
     return NULL;
 }
 
-static int get_statement(struct db_conn *conn, const char *sql, MYSQL_STMT **out, struct err *err) {
+static int get_statement(struct db_conn *conn, const char *sql, const struct db_cached **out, struct err *err) {
     struct db_cached *cached = find_cached(conn, sql);
     if (cached) {
-        *out = cached->stmt;
+        *out = cached;
         return 0;
     }
     _cleanup_free_ char *copy = str_dup(sql);
@@ -76,7 +76,7 @@ static int get_statement(struct db_conn *conn, const char *sql, MYSQL_STMT **out
         return rc;
     }
     *cached = (struct db_cached){STEAL(copy), strlen(sql), stmt};
-    *out = stmt;
+    *out = cached;
     return 0;
 }
 
@@ -125,15 +125,16 @@ static int bind_args(struct db_conn *conn, MYSQL_STMT *stmt, struct db_args args
 }
 
 static int execute_once(struct db_conn *conn, const char *sql, struct db_args args, MYSQL_STMT **out, struct err *err) {
-    MYSQL_STMT *stmt = NULL;
-    int rc = get_statement(conn, sql, &stmt, err);
+    const struct db_cached *cached = NULL;
+    int rc = get_statement(conn, sql, &cached, err);
     if (!rc)
-        rc = bind_args(conn, stmt, args, err);
+        rc = bind_args(conn, cached->stmt, args, err);
     if (rc)
         return rc;
-    if (mysql_stmt_execute(stmt))
-        return fail_from_stmt(conn, stmt, err);
-    *out = stmt;
+    conn->last_sql = cached->sql;
+    if (mysql_stmt_execute(cached->stmt))
+        return fail_from_stmt(conn, cached->stmt, err);
+    *out = cached->stmt;
     return 0;
 }
 

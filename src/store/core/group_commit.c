@@ -52,6 +52,15 @@ static void group_commit_turn(struct group_entry *entry, enum group_turn to) {
     (void)pthread_cond_signal(&entry->turned);
 }
 
+size_t group_commit_count(struct group_commit *group) {
+    size_t count = 0;
+    (void)pthread_mutex_lock(&group->lock);
+    for (const struct group_entry *entry = group->first; entry; entry = entry->next)
+        count++;
+    (void)pthread_mutex_unlock(&group->lock);
+    return count;
+}
+
 struct group_lead {
     struct group_commit *group;
     bool has_passed;

@@ -35,5 +35,8 @@ void group_commit_pass(struct group_lead *lead);
 int group_commit_new(struct group_commit **out, struct err *err); /* ERR_NOMEM; freed by group_commit_free */
 void group_commit_free(struct group_commit *group);               /* NULL is allowed; nobody may wait */
 
+/* How many wait for their turn. */
+size_t group_commit_count(struct group_commit *group);
+
 /* Has the entry written, by this thread or another, and waits for that. All callers of a group give the same fn and arg. */
 void group_commit_run(struct group_commit *group, struct group_entry *entry, group_write_fn *fn, void *arg);

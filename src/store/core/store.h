@@ -65,6 +65,11 @@ struct metric_page;
 /* Puts on the page whether the database answers, and how the connections to it are used. Asks memory only. */
 void store_write_metrics(struct store *store, struct metric_page *page);
 
+/* Who hears of locks that were waited for in vain: `problem` is "lock_wait_timeout" (error 1205, also where the transaction is run again), "deadlock" (1213, after all
+ * attempts) or "audit_chain_timeout"; `sql` the statement without its values, or what was waited for. Called by the thread of the transaction, borrowed texts. Set
+ * before other threads use the store. */
+void store_set_lock_listener(struct store *store, void (*fn)(void *arg, const char *problem, const char *sql), void *arg);
+
 /* For worker_pool_options.thread_begin and thread_end of every thread that calls into the store. */
 void store_thread_begin(void);
 void store_thread_end(void);

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_tx.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <mysqld_error.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +25,8 @@ static const struct backoff tx_retry = {.first_ms = 20, .max_ms = 640, .jitter_p
 struct store_tx {
     struct store *store;
     struct db_conn *conn;
+    unsigned attempt;       /* from 1 */
+    int64_t until_ms;       /* monotonic: none begins behind it */
     struct change *changes; /* notes of this attempt */
     size_t changes_count;
     struct tx_hook {
@@ -30,6 +34,7 @@ struct store_tx {
         void *arg;
     } hooks[STORE_TX_HOOKS_MAX]; /* of this attempt */
     size_t hooks_count;
+    bool is_last;               /* of this attempt: store_tx_last_conn was called */
     int64_t marked_at_ms;       /* created_at_ms of the row that bears the mark; 0: there is none */
     char mark[UUID_TEXT_BYTES]; /* stands in its last change_log row */
 };
@@ -45,6 +50,12 @@ struct tx_plan {
 enum tx_end { TX_DONE, TX_FAILED, TX_AGAIN, TX_LOST, TX_UNKNOWN };
 
 struct db_conn *store_tx_conn(struct store_tx *tx) {
+    assert(!tx->is_last); /* a row may be waited for: that comes before */
+    return tx->conn;
+}
+
+struct db_conn *store_tx_last_conn(struct store_tx *tx) {
+    tx->is_last = true;
     return tx->conn;
 }
 
@@ -68,6 +79,14 @@ void *store_tx_hooked(const struct store_tx *tx, const struct store_tx_hooks *ho
     return NULL;
 }
 
+static int tx_call_finish(struct store_tx *tx, struct err *err) {
+    int rc = 0;
+    for (size_t i = tx->hooks_count; i-- > 0 && !rc;)
+        if (tx->hooks[i].hooks->finish)
+            rc = tx->hooks[i].hooks->finish(tx, tx->hooks[i].arg, err);
+    return rc;
+}
+
 static void tx_call_before_commit(const struct store_tx *tx) {
     for (size_t i = tx->hooks_count; i-- > 0;)
         if (tx->hooks[i].hooks->before_commit)
@@ -89,7 +108,7 @@ static void tx_drop_hooks(struct store_tx *tx, bool is_committed) {
 }
 
 int store_tx_lock(struct store_tx *tx, const char *name, struct err *err) {
-    return db_run(tx->conn,
+    return db_run(store_tx_conn(tx),
                   "INSERT INTO leases (name, holder, expires_at_ms) VALUES (CONCAT('lock:', ?), '', 1)"
                   " ON DUPLICATE KEY UPDATE expires_at_ms = expires_at_ms + 1",
                   DB_ARGS(db_text(name)), NULL, err);
@@ -128,7 +147,7 @@ static int tx_note_row(const struct db_row *row, void *arg, struct err *err) {
 }
 
 int store_tx_note_rows(struct store_tx *tx, enum change_kind kind, const char *sql, struct db_args args, struct err *err) {
-    return db_query(tx->conn, sql, args, "t", tx_note_row, &(struct noting){tx, kind}, err);
+    return db_query(store_tx_conn(tx), sql, args, "t", tx_note_row, &(struct noting){tx, kind}, err);
 }
 
 const char *store_tx_mark(struct store_tx *tx, int64_t now_ms) {
@@ -161,9 +180,17 @@ static int write_changes(struct store_tx *tx, struct err *err) {
     return rc;
 }
 
+static bool is_last_attempt(const struct store_tx *tx) {
+    return tx->attempt >= TX_ATTEMPTS_MAX || clock_mono_ms() >= tx->until_ms;
+}
+
 /* After a failure the number that caused it is still in the connection; rolling back must not hide it. */
 static enum tx_end roll_back(struct store_tx *tx) {
     const unsigned number = tx->conn->last_errno;
+    if (number == ER_LOCK_WAIT_TIMEOUT)
+        db_pool_tell_lock(tx->store, "lock_wait_timeout", tx->conn->last_sql);
+    if (number == ER_LOCK_DEADLOCK && is_last_attempt(tx))
+        db_pool_tell_lock(tx->store, "deadlock", tx->conn->last_sql);
     if (tx->conn->is_broken)
         return tx->conn->is_timed_out ? TX_FAILED : TX_LOST;
     (void)db_conn_exec(tx->conn, "ROLLBACK", NULL);
@@ -189,9 +216,12 @@ static enum tx_end store_tx_commit(struct store_tx *tx, const struct tx_plan *pl
 static enum tx_end run_attempt(struct store_tx *tx, const struct tx_plan *plan, int *rc, struct err *err) {
     tx->changes_count = 0;
     tx->marked_at_ms = 0;
+    tx->is_last = false;
     *rc = plan->begin ? db_conn_exec(tx->conn, plan->begin, err) : 0;
     if (!*rc)
         *rc = plan->fn(tx, plan->arg, err);
+    if (!*rc)
+        *rc = tx_call_finish(tx, err);
     if (!*rc)
         *rc = write_changes(tx, err);
     if (*rc)
@@ -254,24 +284,24 @@ static enum tx_end store_tx_find_out(const struct store_tx *lost) {
 }
 
 static int run_plan(struct store *store, const struct tx_plan *plan, struct err *err) {
-    struct store_tx tx = {.store = store};
+    struct store_tx tx = {.store = store, .until_ms = clock_mono_ms() + db_pool_call_timeout_ms(store)};
     struct err why = {0};
-    const int64_t until_ms = clock_mono_ms() + db_pool_call_timeout_ms(store);
     bool was_lost = false;
     int rc = 0;
-    for (unsigned attempt = 1;; attempt++) {
+    for (;;) {
+        tx.attempt++;
         err_clear(&why);
         enum tx_end end = borrow_and_run(&tx, plan, &rc, &why);
-        if (end == TX_UNKNOWN && clock_mono_ms() < until_ms)
+        if (end == TX_UNKNOWN && clock_mono_ms() < tx.until_ms)
             end = store_tx_find_out(&tx);
         rc = end == TX_DONE ? 0 : rc;
         bool is_again = end == TX_AGAIN || (end == TX_LOST && !was_lost);
-        if (!is_again || attempt == TX_ATTEMPTS_MAX || clock_mono_ms() >= until_ms)
+        if (!is_again || is_last_attempt(&tx))
             break;
         tx_drop_hooks(&tx, false);
         was_lost = was_lost || end == TX_LOST;
         if (end == TX_AGAIN)
-            sleep_ms(backoff_delay_ms(&tx_retry, attempt, random_u32()));
+            sleep_ms(backoff_delay_ms(&tx_retry, tx.attempt, random_u32()));
     }
     free(tx.changes);
     tx_drop_hooks(&tx, !rc);

@@ -30,8 +30,12 @@ const char *store_tx_mark(struct store_tx *tx, int64_t now_ms);
 /* As store_tx, read only, with one consistent snapshot for all its queries. */
 int store_tx_snapshot(struct store *store, store_tx_fn *fn, void *arg, struct err *err);
 
-/* The connection of the transaction, for db_stmt.h. Valid inside fn only. */
+/* The connection of the transaction, for db_stmt.h. Valid inside fn only, and not any more once store_tx_last_conn was called in this attempt. */
 struct db_conn *store_tx_conn(struct store_tx *tx);
+
+/* The same for what is written last: whoever asks for it holds something that all transactions of this process wait for (the audit chain), so
+ * no statement that may wait for a row of others can follow. There is one order of locks: rows, then the audit chain. */
+struct db_conn *store_tx_last_conn(struct store_tx *tx);
 
 /* The store it runs on. */
 struct store *store_tx_store(const struct store_tx *tx);
@@ -53,12 +57,14 @@ int store_tx_note_rows(struct store_tx *tx, enum change_kind kind, const char *s
 
 /* What somebody else has to do with one attempt of a transaction. NULL: nothing. */
 struct store_tx_hooks {
-    void (*before_commit)(void *arg);                    /* all statements are done, and COMMIT is to be sent */
+    int (*finish)(struct store_tx *tx, void *arg,
+                  struct err *err);   /* the body is done: what is written behind it; any code but 0 rolls back */
+    void (*before_commit)(void *arg); /* all statements are done, and COMMIT is to be sent */
     void (*after_attempt)(void *arg, bool is_committed); /* it has ended; false also where nobody knows yet how */
     void (*done)(void *arg, bool is_committed);          /* how it ended, for good: the last call, which gives `arg` back */
 };
 #define STORE_TX_HOOKS_MAX 2
-/* Registers them for this attempt; the last ones are called first. Static; `arg` is the caller's. */
+/* Registers them for this attempt; the last ones are called first. NULL members do nothing. Static; `arg` is the caller's. */
 void store_tx_hook(struct store_tx *tx, const struct store_tx_hooks *hooks, void *arg);
 /* The `arg` that they were registered with in this attempt, or NULL. */
 void *store_tx_hooked(const struct store_tx *tx, const struct store_tx_hooks *hooks);

@@ -438,16 +438,16 @@ static int session_store_add_end(const struct db_row *row, void *arg, struct err
     return err_set(err, ERR_SCHEMA, "a session has an unknown source");
 }
 
-/* Makes room for a new session of this principal, so that it has live_max of them at most; those that end are noted. FOR UPDATE: what another transaction of this
+/* Makes room for a new session of this principal, so that it has others_max beside it at most; those that end are noted. FOR UPDATE: what another transaction of this
  * server ends meanwhile is not chosen once more; on another node of a Galera cluster one of the two is undone and chooses again. */
-static int make_room(struct store_tx *tx, const struct session *s, unsigned live_max, struct session_ends *out, struct err *err) {
+static int make_room(struct store_tx *tx, const struct session *s, size_t others_max, struct session_ends *out, struct err *err) {
     struct session_ends ends = {0};
     int rc =
         db_query(store_tx_conn(tx),
                  "SELECT sid, COALESCE(way, source) FROM sessions WHERE " IS_ALIKE " AND revoked_at_ms = 0 AND ends_at_ms > ?"
                  " ORDER BY GREATEST(created_at_ms, rotated_at_ms) DESC, sid LIMIT ? OFFSET ? FOR UPDATE",
                  DB_ARGS(db_text(s->who.id), db_text(s->who.acting_id), db_number(s->who.source == SOURCE_VC_KEY),
-                         db_number(s->created_at_ms), db_number(ENDS_AT_ONCE), db_number((int64_t)live_max - 1)),
+                         db_number(s->created_at_ms), db_number(ENDS_AT_ONCE), db_number((int64_t)others_max)),
                  "tt", session_store_add_end, &ends, err);
     for (size_t i = 0; i < ends.count && !rc; i++) {
         rc = db_run(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = ? WHERE sid = ?",
@@ -498,19 +498,20 @@ static void add_changes(struct strbuf *out, size_t rows) {
     strbuf_adds(out, "; ");
 }
 
-/* Nothing is written where the principal of a row has more live sessions than leave room for it. */
+/* Nothing is written where the principal of a row has more live sessions than leave room for it. A SELECT of its own: as part of IF it would lock what it
+ * reads, and so wait for rows while this process holds the audit chain. What is being committed meanwhile is not counted: the next one ends what is too many. */
 static void add_condition(struct strbuf *out, size_t rows) {
     for (size_t i = 0; i < rows; i++)
         strbuf_addf(out,
                     "%s(SELECT 1 FROM sessions WHERE " IS_ALIKE " AND revoked_at_ms = 0 AND ends_at_ms > ?"
                     " LIMIT 1 OFFSET ?) IS NULL",
-                    i ? " AND " : "IF ");
-    strbuf_adds(out, " THEN ");
+                    i ? " AND " : "SELECT ");
+    strbuf_adds(out, " INTO has_room; IF has_room THEN ");
 }
 
 /* The row of the replica is written late, since it is locked from then on, and only if it is as it was known. */
 static void session_rows_write_text(struct strbuf *out, size_t rows, bool has_credential, bool begins) {
-    strbuf_adds(out, begins ? "BEGIN NOT ATOMIC START TRANSACTION; " : "BEGIN NOT ATOMIC ");
+    strbuf_addf(out, "BEGIN NOT ATOMIC DECLARE has_room INT; %s", begins ? "START TRANSACTION; " : "");
     add_condition(out, rows);
     if (has_credential) {
         strbuf_adds(out, "INSERT INTO used_proofs (digest, until_ms) VALUES ");
@@ -587,9 +588,9 @@ static void session_rows_add_one(struct arguments *to, const struct session_new 
     ADD(to, db_text(s->sid), db_text(who->id), db_text(who->name), db_text(who->full_name), db_text(role_name(who->role)),
         db_text(session_source(who->source)), db_text(who->vcenter_id), db_text(who->vc_user), db_text(who->vc_session_key),
         db_text(s->jti), db_text(s->old_jti), db_number(s->rotated_at_ms), db_number(s->created_at_ms), db_number(s->ends_at_ms),
-        db_number(s->revoked_at_ms), db_number(s->must_change_password), db_text(session_way(who->source)),
-        db_text(who->directory), db_text(s->directory_mark), db_text(who->acting_id), db_text(who->service_id),
-        db_text(item->group_ids));
+        db_number(item->has_no_room ? s->created_at_ms : s->revoked_at_ms), db_number(s->must_change_password),
+        db_text(session_way(who->source)), db_text(who->directory), db_text(s->directory_mark), db_text(who->acting_id),
+        db_text(who->service_id), db_text(item->group_ids));
 }
 
 static void add_audit(struct arguments *to, struct db_arg replica, const struct session_new *item,
@@ -635,7 +636,7 @@ static int session_rows_add_all(struct arguments *to, struct store_tx *tx, const
 
 int session_rows_write(struct store_tx *tx, const struct session_new *items, size_t count, bool begins, struct err *err) {
     const bool has_credential = items[0].opening.once != NULL;
-    const size_t wanted = 1 + count * (has_credential ? 4 : 3);
+    const size_t looked = 1, wanted = looked + 1 + count * (has_credential ? 4 : 3); /* the SELECT counts as a row */
     struct rows rows = {.items = items, .count = count};
     const struct audit_record *lines[SESSION_ROWS_MAX];
     struct arguments args;
@@ -648,13 +649,13 @@ int session_rows_write(struct store_tx *tx, const struct session_new *items, siz
         rc = session_rows_add_all(&args, tx, &rows);
     if (rc)
         return rc;
-    rc = db_run(store_tx_conn(tx), session_rows_text(count, has_credential, begins), (struct db_args){args.items, args.count},
-                &written, err);
-    if (rc || !written)
+    rc = db_run(store_tx_last_conn(tx), session_rows_text(count, has_credential, begins),
+                (struct db_args){args.items, args.count}, &written, err);
+    if (rc || written <= looked)
         return rc ? rc : SESSION_ROWS_FULL;
     rc = audit_tx_end_step(tx, &rows.steps[count - 1], written == wanted);
     for (size_t i = 0; i < count && !rc; i++)
-        rc = audit_tx_tell(tx, lines[i], 1, err);
+        rc = audit_tx_tell(tx, lines[i], err);
     return rc;
 }
 
@@ -670,7 +671,7 @@ static int session_insert(struct store_tx *tx, void *arg, struct err *err) {
     const struct session *s = call->row.opening.session;
     struct session_ends ends = {0};
     struct arguments args = {.count = 0};
-    int rc = call->live_max ? make_room(tx, s, call->live_max, &ends, err) : 0;
+    int rc = call->live_max ? make_room(tx, s, call->live_max - 1, &ends, err) : 0;
     free(ends.items);
     if (rc)
         return rc;
@@ -713,14 +714,30 @@ struct session_open_batch {
     bool makes_room;         /* old sessions end for those of the batch */
 };
 
+/* The n-th of those in the batch, from `from` up to `until`, that are counted together with this session; NULL: there are not as many. */
+static const struct session *find_alike(const struct session_open_batch *batch, const struct session *like, size_t from,
+                                        size_t until, size_t n) {
+    for (size_t i = from; i < until && batch->items[i]->row.opening.session; i++) {
+        const struct session *s = batch->items[i]->row.opening.session;
+        if (session_rows_is_alike(&s->who, &like->who) && !n--)
+            return s;
+    }
+    return NULL;
+}
+
 /* From `from` on, as many as one statement takes; sessions stand first. */
 static size_t take_alike(const struct session_open_batch *batch, size_t from, struct session_new out[SESSION_ROWS_MAX]) {
     size_t n = 0;
     while (n < SESSION_ROWS_MAX && from + n < batch->count) {
-        const struct session_new *row = &batch->items[from + n]->row;
-        if (!row->opening.session || (n && !row->opening.once != !out[0].opening.once))
+        struct session_new row = batch->items[from + n]->row;
+        const struct session_opening *opening = &row.opening;
+        if (!opening->session || (n && !opening->once != !out[0].opening.once))
             break;
-        out[n++] = *row;
+        if (batch->makes_room && opening->live_max) {
+            row.has_no_room = find_alike(batch, opening->session, from + n + 1, batch->count, opening->live_max - 1) != NULL;
+            row.opening.live_max = 0; /* there is room */
+        }
+        out[n++] = row;
     }
     return n;
 }
@@ -739,49 +756,64 @@ struct end_lines {
     size_t count;
 };
 
-static int add_lines(const struct opening *call, const struct session_ends *ends, struct end_lines *out, struct err *err) {
-    for (size_t i = 0; i < ends->count; i++) {
-        struct audit_record *line = db_list_add(&out->items, &out->count, sizeof(*line), err);
-        if (!line)
-            return ERR_NOMEM;
-        *line = *call->row.opening.line;
-        line->event.action = "session.end";
-        line->event.source = source_name(ends->items[i].source);
-        line->event.object_kind = line->event.object_id = line->event.object_name = NULL;
-        line->event.result = err_slug(ERR_SESSION_ENDED);
-        line->event.reason = call->reason;
-    }
+static int add_end_line(const struct opening *call, enum source source, struct end_lines *out, struct err *err) {
+    struct audit_record *line = db_list_add(&out->items, &out->count, sizeof(*line), err);
+    if (!line)
+        return ERR_NOMEM;
+    *line = *call->row.opening.line;
+    line->event.action = "session.end";
+    line->event.source = source_name(source);
+    line->event.object_kind = line->event.object_id = line->event.object_name = NULL;
+    line->event.result = err_slug(ERR_SESSION_ENDED);
+    line->event.reason = call->reason;
     return 0;
 }
 
-/* One by one: those of one principal in a batch may be more than it may have. */
-static int write_with_room(struct store_tx *tx, struct opening *call, struct end_lines *lines, struct err *err) {
+/* Room for the one at this place. Of those before it that it is counted with, as many as there may be beside it take the place of sessions that there were;
+ * where they are more, the first ones end for the last ones (has_no_room). */
+static int make_room_for(struct store_tx *tx, const struct session_open_batch *batch, size_t at, struct end_lines *lines,
+                         struct err *err) {
+    struct opening *call = batch->items[at];
     const struct session_opening *opening = &call->row.opening;
-    struct session_new row = call->row;
+    const struct session *ended = NULL;
     struct session_ends ends = {0};
-    int rc = opening->live_max ? make_room(tx, opening->session, opening->live_max, &ends, err) : 0;
+    size_t before = 0;
+    int rc;
+    while (find_alike(batch, opening->session, 0, at, before))
+        before++;
+    if (before >= opening->live_max)
+        ended = find_alike(batch, opening->session, 0, at, before - opening->live_max);
     (void)snprintf(call->reason, sizeof(call->reason),
                    "signed in again with %u sessions under way, as many as auth.sessions_per_principal allows",
                    opening->live_max);
-    if (!rc)
-        rc = add_lines(call, &ends, lines, err);
+    if (ended)
+        return add_end_line(call, ended->who.source, lines, err);
+    rc = make_room(tx, opening->session, opening->live_max - 1 - before, &ends, err);
+    for (size_t i = 0; i < ends.count && !rc; i++)
+        rc = add_end_line(call, ends.items[i].source, lines, err);
     free(ends.items);
-    row.opening.live_max = 0; /* there is room */
-    return rc ? rc : session_rows_write(tx, &row, 1, false, err);
+    return rc;
+}
+
+/* For all of the batch before the first is written: whoever has the audit chain waits for no row any more. */
+static int make_room_for_all(struct store_tx *tx, const struct session_open_batch *batch, struct end_lines *lines,
+                             struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < batch->count && batch->items[i]->row.opening.session && !rc; i++)
+        if (batch->items[i]->row.opening.live_max)
+            rc = make_room_for(tx, batch, i, lines, err);
+    return rc;
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------------- */
 
 /* The sessions of the batch; *done is their number. */
-static int write_sessions(struct store_tx *tx, const struct session_open_batch *batch, struct end_lines *ended, size_t *done,
-                          struct err *err) {
+static int write_sessions(struct store_tx *tx, const struct session_open_batch *batch, size_t *done, struct err *err) {
     struct session_new rows[SESSION_ROWS_MAX];
     size_t n;
     int rc = 0;
     while (!rc && (n = take_alike(batch, *done, rows)) != 0) {
-        n = batch->makes_room ? 1 : n;
-        rc = batch->makes_room ? write_with_room(tx, batch->items[*done], ended, err)
-                               : session_rows_write(tx, rows, n, *done == 0, err);
+        rc = session_rows_write(tx, rows, n, *done == 0 && !batch->makes_room, err);
         *done += n;
     }
     return rc;
@@ -794,7 +826,9 @@ static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
     int rc;
     if (batch->lead)
         store_tx_hook(tx, &lead_hooks, batch->lead);
-    rc = write_sessions(tx, batch, &ended, &done, err);
+    rc = batch->makes_room ? make_room_for_all(tx, batch, &ended, err) : 0;
+    if (!rc)
+        rc = write_sessions(tx, batch, &done, err);
     for (; done < batch->count && !rc; done++)
         rc = audit_tx_append(tx, batch->items[done]->row.opening.line, 1, err);
     if (!rc)

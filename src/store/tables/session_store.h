@@ -126,6 +126,7 @@ struct store_tx;
 struct session_new {
     struct session_opening opening;
     const char *group_ids;
+    bool has_no_room; /* it ends as it begins, since newer ones of its principal are written with it */
 };
 
 #define SESSION_ROWS_FULL 2 /* no ERR_*: one of the principals would have too many, and nothing was written */

@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 MAX = 10
 OPTIONS = {"auth": {"sessions_per_principal": MAX, "signon_rate": 0}}
 BURST_S = 30
+PASSWORD = "Now-And-Then-1"
 WATCHES_OF_A_SESSION, WATCHES_OF_A_PERSON = 8, 64
 LIVE = "SELECT COUNT(*) FROM sessions WHERE principal_id = %s AND revoked_at_ms = 0"
 
@@ -161,6 +162,36 @@ def test_good_sign_ons_are_paced_and_a_reload_changes_that(pair: Pair) -> None:
         assert "event=restart_needed" not in paced.process.log
     finally:
         paced.stop()
+
+
+# -- in nobody's way ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_sign_ons_at_the_cap_wait_for_no_lock(pair: Pair) -> None:
+    """Beside sign-outs, of sessions that ended to make room, too, and beside somebody whose account is disabled again and again: rows are waited for
+    before the audit log of the replica is taken, not while."""
+    admin, merge = pair.both[0].admin(), {"Content-Type": "application/merge-patch+json"}
+    user = admin.expect(201, "POST", "/v2/users", headers={"X-KaaS": "1"}, json={"name": "now-and-then", "role": "user", "password": PASSWORD,
+                        "must_change_password": False})
+    cookies = [pair.cookie(name) for name in ("no-rights", "viewer-east", "viewer-dc")]
+
+    def come_and_go(n: int) -> None:
+        opened: list[Api] = []
+        for _ in range(2 * MAX):
+            opened.append(pair.sign_in(cookies[n % len(cookies)]))
+            if len(opened) > MAX // 2:
+                opened.pop(0).call("POST", "/v2/logout")
+
+    def disable(_: int) -> None:
+        for n in range(MAX):
+            pair.both[0].api().post_login("password", {"username": "now-and-then", "password": PASSWORD})
+            admin.expect(200, "PATCH", f"/v2/users/{user['id']}", json={"disabled": n % 2 == 0}, headers=merge)
+
+    with ThreadPoolExecutor(max_workers=9) as pool:
+        for done in [pool.submit(disable, 0), *(pool.submit(come_and_go, n) for n in range(8))]:
+            done.result()
+    for daemon in pair.both:
+        assert daemon.process and "event=database_lock" not in daemon.process.log
 
 
 def reasons_of(pair: Pair, action: str, result: str) -> list[str]:

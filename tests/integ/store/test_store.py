@@ -9,7 +9,7 @@ from env.places import TOP, program
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(30)]
 PROGRAMS = ("store", "store_tx", "store_schema", "store_objects", "store_people", "store_platform", "store_clusters", "store_faults",
-            "store_events", "store_observations", "store_audit_log", "store_audit")
+            "store_events", "store_locks", "store_observations", "store_audit_log", "store_audit")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -428,22 +428,22 @@ static int write_three(struct store_tx *tx, void *arg, struct err *err) {
     struct session made[3];
     struct audit_record lines[3];
     struct session_new rows[3];
-    int rc = audit_tx_settle(tx, err);
     for (unsigned i = 0; i < 3; i++) {
         made[i] = make_session(800 + i, i == 2 ? call->last : "vc:x:crowd");
         lines[i] = make_line(&made[i], NULL);
         rows[i] = (struct session_new){.opening = {.session = &made[i], .line = &lines[i], .live_max = 2}};
     }
-    call->rc = rc ? rc : session_rows_write(tx, rows, 3, false, err);
+    call->rc = session_rows_write(tx, rows, 3, false, err);
     for (unsigned i = 0; i < 3; i++)
         session_done(&made[i]);
-    return rc;
+    return 0;
 }
 
 static void test_those_of_one_statement_count_together(void **state) {
     struct three alike = {.last = "vc:x:crowd"}, unlike = {.last = "vc:x:other"};
     struct err err = {0};
     (void)state;
+    ASSERT_OK(audit_store_settle(store, &err), &err);
     ASSERT_OK(store_tx(store, write_three, &alike, &err), &err);
     assert_int_equal(alike.rc, SESSION_ROWS_FULL);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions"), 0);
