@@ -65,6 +65,10 @@ static int start_up(struct wire *wire, struct err *err) {
     if (!rc)
         rc = installation_store_load(wire->store, installation, err);
     if (!rc)
+        rc = sealing_check(wire->parts.sealing, err);
+    if (!rc)
+        rc = audit_store_open_key(wire->store, wire->seal, err); /* a row is signed when it is made */
+    if (!rc)
         rc = wire_register_replica(wire, err);
     if (rc)
         return rc;
@@ -72,8 +76,6 @@ static int start_up(struct wire *wire, struct err *err) {
     rc = wire->config.vcenter_events ? 0 : event_store_end(wire->store, err);
     if (!rc)
         rc = sealing_follow(wire->parts.sealing, err);
-    if (!rc)
-        rc = audit_store_open_key(wire->store, wire->seal, err);
     if (!rc)
         rc = audit_store_start(wire->store, err);
     if (!rc)

@@ -141,14 +141,18 @@ static int check_counts(struct sealing *s, struct err *err) {
     return rc;
 }
 
-int sealing_follow(struct sealing *s, struct err *err) {
+int sealing_check(struct sealing *s, struct err *err) {
     char chosen[SEAL_STORE_ID_BYTES];
     int rc = seal_store_load_choice(s->options.store, chosen, err);
     if (rc)
         return rc;
     if (*chosen && seal_choose(s->options.seal, chosen, NULL))
         return sealing_missing(s, chosen, "which seals in this installation", err);
-    rc = check_counts(s, err);
+    return check_counts(s, err);
+}
+
+int sealing_follow(struct sealing *s, struct err *err) {
+    int rc = sealing_check(s, err);
     if (!rc)
         rc = sealing_note_held(s, err);
     atomic_store(&s->due_ms, 0);

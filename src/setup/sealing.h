@@ -30,6 +30,9 @@ void sealing_free(struct sealing *sealing);                                     
  * gap. Blocks. ERR_CONFIG with a remedy if the chosen key, or one that sealed something, is not held. */
 int sealing_follow(struct sealing *sealing, struct err *err);
 
+/* The first half of sealing_follow, for before the replica is registered: does this process hold what is needed? Errors as there. */
+int sealing_check(struct sealing *sealing, struct err *err);
+
 /* Reads the key file again if it has changed, and seals anew what is due, under a lease. To be called every second or so. Blocks. */
 int sealing_tick(struct sealing *sealing, struct err *err);
 

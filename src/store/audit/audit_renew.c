@@ -126,14 +126,17 @@ static int renew_chains(struct db_conn *conn, const uint8_t *key, uint64_t *line
 int audit_tx_renew_key(struct store_tx *tx, struct seal *seal, uint64_t *lines, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
     _cleanup_strbuf_ struct strbuf sealed;
-    uint8_t key[AUDIT_KEY_BYTES];
+    uint8_t key[AUDIT_KEY_BYTES], mark[AUDIT_HASH_BYTES];
     strbuf_init(&sealed, SEALED_BYTES_MAX);
     random_bytes(key, sizeof(key));
+    audit_sign_rows(key, mark);
     int rc = seal_seal(seal, AUDIT_KEY_PURPOSE, key, sizeof(key), &sealed, err);
     rc = rc ? rc : db_run(conn, "DELETE FROM audit_keys WHERE id = ?", DB_ARGS(db_text(AUDIT_KEY_ID)), NULL, err);
     rc = rc ? rc
-            : db_run(conn, "INSERT INTO audit_keys (id, sealed, created_at_ms) VALUES (?, ?, ?)",
-                     DB_ARGS(db_text(AUDIT_KEY_ID), db_bytes(sealed.data, sealed.len), db_number(clock_wall_ms())), NULL, err);
+            : db_run(conn, "INSERT INTO audit_keys (id, sealed, created_at_ms, rows_signed) VALUES (?, ?, ?, ?)",
+                     DB_ARGS(db_text(AUDIT_KEY_ID), db_bytes(sealed.data, sealed.len), db_number(clock_wall_ms()),
+                             db_bytes(mark, sizeof(mark))),
+                     NULL, err);
     rc = rc ? rc : renew_chains(conn, key, lines, err);
     if (!rc)
         audit_chain_set_key(&store_audit_side(store_tx_store(tx))->chain, key);

@@ -278,11 +278,15 @@ int audit_store_start(struct store *store, struct err *err) {
     if (!slash)
         return err_set(err, ERR_NOMEM, "out of memory");
     *slash = '\0';
-    int rc = audit_store_sign_new(store, err);
-    rc = rc ? rc : fs_make_dirs(folder, 0700, err);
+    int rc = fs_make_dirs(folder, 0700, err);
     rc = rc ? rc : audit_start_read_both(store, &c, err);
-    if (!rc)
-        rc = c.file.is_there ? audit_start_compare(&c, side, err) : begin_file(store, &c, err);
+    if (!rc && c.file.is_there) /* before anything is signed */
+        rc = audit_start_compare(&c, side, err);
+    rc = rc ? rc : audit_store_sign_new(store, err);
+    if (!rc && !c.file.is_there) {
+        rc = audit_start_read_both(store, &c, err);
+        rc = rc ? rc : begin_file(store, &c, err);
+    }
     if (!rc && c.file.is_there) { /* it is not written again as it is: a full disk keeps nobody from starting */
         audit_chain_trust(&side->chain, &c.file.state, 0);
         (void)pthread_mutex_lock(&side->head_lock);

@@ -169,8 +169,9 @@ int audit_store_verify(struct store *store, struct audit_verification *v, struct
  * process ends) and one of them has written more than such notes. Looks every ten seconds; in between it does nothing. */
 int audit_store_note_heads(struct store *store, bool is_end, struct err *err);
 
-/* Gives the rows of replicas that have written nothing yet a signed end, line 0: from then on a row without one has been tampered with. A row that
- * somebody has noted had one. */
+/* A row of replicas is made with a signed end, line 0 (replica_store_register), but for the one of the command line and those that releases without that have
+ * made. This gives those that have written nothing theirs, once in the life of a database: a row without one has been tampered with from then on, and stays
+ * so. A row that somebody has noted had one. Which rows got one is a line of the audit log where there were lines before. */
 int audit_store_sign_new(struct store *store, struct err *err);
 
 /* -- refusals ------------------------------------------------------------------------------------------------------------------- */

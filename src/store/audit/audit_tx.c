@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digest.h"
 #include "group_commit.h"
+#include "secret.h"
+#include "str.h"
 
 /* The first `chars_max` characters of a text, and only as far as it is UTF-8 by its lead bytes: the rest is cut. */
 static struct db_arg audit_tx_cut_text(const char *text, size_t chars_max) {
@@ -264,6 +267,21 @@ static int audit_write_lines(struct store_tx *tx, const struct audit_record *rec
         rc = audit_insert(tx, &records[i], &states[i], err);
     if (rc)
         return rc;
+bool audit_first_head(struct store *store, unsigned replica_id, uint8_t head[AUDIT_END_BYTES]) {
+    uint8_t key[AUDIT_KEY_BYTES];
+    struct audit_state sure;
+    const bool has_key = audit_chain_peek(&store_audit_side(store)->chain, &sure, key);
+    if (has_key)
+        audit_mac_sign(&(struct audit_owner){key, replica_id, AUDIT_END_HEAD}, &(struct audit_end){0}, head);
+    secret_wipe(key, sizeof(key));
+    return has_key;
+}
+
+void audit_sign_rows(const uint8_t key[AUDIT_KEY_BYTES], uint8_t out[AUDIT_HASH_BYTES]) {
+    static const char word[] = "kaas audit rows 1";
+    digest_hmac_sha256(key, AUDIT_KEY_BYTES, (const uint8_t *)word, sizeof(word), out);
+}
+
     chain->next = state;
     for (size_t i = 0; i < count && !rc; i++)
         rc = audit_tx_tell(tx, &records[i], err);

@@ -61,6 +61,12 @@ int audit_side_new(struct audit_side **out, struct err *err); /* ERR_NOMEM; free
 void audit_side_free(struct audit_side *side);                /* NULL is allowed */
 CLEANUP_DEFINE(struct audit_side, audit_side_free);
 
+/* The signed end, line 0, that the row of a replica is made with. False while the key has not been read (audit_store_open_key). */
+bool audit_first_head(struct store *store, unsigned replica_id, uint8_t head[AUDIT_END_BYTES]);
+
+/* The column rows_signed of the key: that each row of replicas has had a head. */
+void audit_sign_rows(const uint8_t key[AUDIT_KEY_BYTES], uint8_t out[AUDIT_HASH_BYTES]);
+
 /* -- lines in a transaction ------------------------------------------------------------------------------------------------------ */
 
 /* The texts of an event as arguments, cut to the sizes of their columns; borrowed from the event. */

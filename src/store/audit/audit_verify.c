@@ -139,6 +139,7 @@ struct new_rows {
     uint8_t key[AUDIT_KEY_BYTES];
     unsigned *ids;
     size_t count;
+    int64_t lines; /* of all chains, before */
 };
 
 static int heads_take_id(const struct db_row *row, void *arg, struct err *err) {
@@ -159,16 +160,33 @@ static int drop_noted(void *arg, const struct audit_noted *noted, struct err *er
     return 0;
 }
 
+/* Was it done before? */
+static int heads_are_signed(struct store_tx *tx, const struct new_rows *rows, bool *out, struct err *err) {
+    uint8_t wanted[AUDIT_HASH_BYTES], mark[AUDIT_HASH_BYTES];
+    size_t bytes = DB_NULL;
+    int rc =
+        db_query_row(store_tx_conn(tx), "SELECT rows_signed FROM audit_keys WHERE id = ? FOR UPDATE",
+                     DB_ARGS(db_text(AUDIT_KEY_ID)), DB_INTO(DB_TO_BYTES(mark, &bytes)), "there is no key of the audit log", err);
+    audit_sign_rows(rows->key, wanted);
+    *out = !rc && bytes == sizeof(mark) && !memcmp(mark, wanted, sizeof(mark));
+    return rc;
+}
+
 static int sign_rows(struct store_tx *tx, void *arg, struct err *err) {
     struct new_rows *rows = arg;
     const struct audit_end end = {0};
-    uint8_t head[AUDIT_END_BYTES];
-    int rc;
+    uint8_t head[AUDIT_END_BYTES], mark[AUDIT_HASH_BYTES];
+    bool is_done = false;
+    int rc = heads_are_signed(tx, rows, &is_done, err);
     rows->count = 0;
-    rc = db_query(store_tx_conn(tx),
-                  "SELECT id FROM replicas WHERE audit_head IS NULL AND audit_seq = 0"
-                  " AND NOT EXISTS (SELECT 1 FROM audit WHERE replica_id = id)",
-                  DB_ARGS_NONE, "i", heads_take_id, rows, err);
+    if (rc || is_done)
+        return rc;
+    rc = db_query_number(store_tx_conn(tx), "SELECT SUM(audit_seq) FROM replicas", DB_ARGS_NONE, &rows->lines, err);
+    rc = rc ? rc
+            : db_query(store_tx_conn(tx),
+                       "SELECT id FROM replicas WHERE audit_head IS NULL AND audit_seq = 0"
+                       " AND NOT EXISTS (SELECT 1 FROM audit WHERE replica_id = id)",
+                       DB_ARGS_NONE, "i", heads_take_id, rows, err);
     if (!rc && rows->count)
         rc = audit_read_noted(store_tx_conn(tx), drop_noted, rows, err);
     for (size_t i = 0; i < rows->count && !rc; i++) {
@@ -176,7 +194,21 @@ static int sign_rows(struct store_tx *tx, void *arg, struct err *err) {
         rc = db_run(store_tx_conn(tx), "UPDATE replicas SET audit_head = ? WHERE id = ? AND audit_head IS NULL AND audit_seq = 0",
                     DB_ARGS(db_bytes(head, sizeof(head)), db_number(rows->ids[i])), NULL, err);
     }
-    return rc;
+    audit_sign_rows(rows->key, mark);
+    return rc ? rc
+              : db_run(store_tx_conn(tx), "UPDATE audit_keys SET rows_signed = ? WHERE id = ?",
+                       DB_ARGS(db_bytes(mark, sizeof(mark)), db_text(AUDIT_KEY_ID)), NULL, err);
+}
+
+/* Where a chain was taken away together with the mark that each had one, this line is what is left to see. */
+static int heads_tell(struct store *store, const struct new_rows *rows, struct err *err) {
+    char reason[HEADS_REASON_BYTES] = "no line and no head was there yet, and a first head was given: replicas";
+    size_t len = strlen(reason);
+    for (size_t i = 0; i < rows->count && len + sizeof(" 65535") < sizeof(reason); i++)
+        len += (size_t)snprintf(reason + len, sizeof(reason) - len, " %u", rows->ids[i]);
+    const struct audit_record record = audit_record_make(
+        NULL, &(struct audit_event){.action = AUDIT_ACTION_ACCEPT, .object_kind = "audit", .result = "ok", .reason = reason});
+    return audit_store_append(store, &record, err);
 }
 
 int audit_store_sign_new(struct store *store, struct err *err) {
@@ -185,6 +217,8 @@ int audit_store_sign_new(struct store *store, struct err *err) {
     int rc = audit_chain_peek(&store_audit_side(store)->chain, &sure, rows.key)
                  ? store_tx(store, sign_rows, &rows, err)
                  : err_set(err, ERR_UNAVAILABLE, "the key of the audit log has not been read yet");
+    if (!rc && rows.count && rows.lines)
+        rc = heads_tell(store, &rows, err);
     free(rows.ids);
     secret_wipe(rows.key, sizeof(rows.key));
     return rc;

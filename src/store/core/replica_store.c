@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_tx.h"
 #include "clock.h"
 #include "db_table.h"
 #include "store_tx.h"
@@ -54,6 +55,7 @@ static int replica_store_beat(struct db_conn *conn, int64_t id, struct err *err)
 static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
     struct registration *call = arg;
     struct db_conn *conn = store_tx_conn(tx);
+    uint8_t head[AUDIT_END_BYTES];
     call->id = call->age_ms = -1;
     int rc = db_query_row(conn,
                           "SELECT id, IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms) FROM replicas WHERE name = ?"
@@ -62,11 +64,14 @@ static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
     if (rc || call->id >= 0)
         return rc ? rc : replica_store_beat(conn, call->id, err);
     rc = db_query_number(conn, "SELECT MAX(id) + 1 FROM replicas", DB_ARGS_NONE, &call->id, err);
+    const bool is_signed = !rc && audit_first_head(store_tx_store(tx), (unsigned)call->id, head);
     return rc ? rc
               : db_run(conn,
-                       "INSERT INTO replicas (id, name, heartbeat_at_ms, version, version_at_ms)"
-                       " VALUES (?, ?, " NOW_MS ", ?, " NOW_MS ")",
-                       DB_ARGS(db_number(call->id), db_text(call->name), db_text(PACKAGE_VERSION)), NULL, err);
+                       "INSERT INTO replicas (id, name, heartbeat_at_ms, version, version_at_ms, audit_head)"
+                       " VALUES (?, ?, " NOW_MS ", ?, " NOW_MS ", ?)",
+                       DB_ARGS(db_number(call->id), db_text(call->name), db_text(PACKAGE_VERSION),
+                               db_bytes(is_signed ? head : NULL, sizeof(head))),
+                       NULL, err);
 }
 
 int replica_store_register(struct store *store, const char *name, unsigned *replica_id, int64_t *previous_age_ms,

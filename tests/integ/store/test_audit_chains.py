@@ -135,6 +135,26 @@ def test_a_chain_is_not_begun_anew(pair: Pair) -> None:
     check_found(pair)
 
 
+@pytest.mark.parametrize("has_state_folder", [True, False], ids=["its-folder", "new-folder"])
+def test_a_chain_that_nobody_noted_stays_missed_when_its_replica_comes(pair: Pair, has_state_folder: bool) -> None:
+    pair.first.stop()
+    third = pair.first.beside("third")
+    third.start()
+    pair.write(third)
+    third.kill()
+    pair.sql(*(text.replace("replica_id = 2", "replica_id = 3").replace("id = 2", "id = 3") for text in EMPTIED))
+    if has_state_folder:
+        assert "line 0 as the last one of replica 3 (third)" in start_refused(third)
+    else:
+        shutil.rmtree(third.folder / "state")
+        third.start()
+    third.stop()
+    pair.first.start()
+    said = verify(pair.first)
+    assert said.returncode == 1, said.stdout
+    assert "replica 3: " in said.stdout
+
+
 def test_a_chain_that_was_set_back_to_its_first_head_is_found(pair: Pair) -> None:
     """That one is signed, too."""
     third = pair.first.beside("third")

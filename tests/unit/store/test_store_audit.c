@@ -15,6 +15,7 @@
 #include "db_stmt.h"
 #include "clock.h"
 #include "fsutil.h"
+#include "replica_store.h"
 #include "seal.h"
 #include "session_store.h"
 #include "store_tx.h"
@@ -26,6 +27,7 @@
 #define LINES 10U /* and the one that begins the chain */
 #define MINUTE_MS 60000
 #define WRITERS 6U
+#define ROWS_ARE_UNSIGNED "UPDATE audit_keys SET rows_signed = NULL" /* as in a database of before */
 #define EACH_WRITES 40U
 
 static struct store *store;
@@ -69,6 +71,7 @@ static int begin_test(void **state) {
     fixture_exec("DELETE FROM audit");
     fixture_exec("DELETE FROM sessions");
     fixture_exec("UPDATE replicas SET audit_seq = 0, audit_head = NULL, audit_anchor = NULL");
+    fixture_exec(ROWS_ARE_UNSIGNED);
     store = open_store();
     ASSERT_OK(audit_store_sign_new(store, &err), &err);
     return 0;
@@ -394,6 +397,7 @@ static void test_many_heads_are_noted(void **state) {
     struct err err = {0};
     (void)state;
     fixture_exec("INSERT INTO replicas (id, name) SELECT seq, CONCAT('many', seq) FROM seq_100_to_160");
+    fixture_exec(ROWS_ARE_UNSIGNED);
     ASSERT_OK(audit_store_sign_new(store, &err), &err);
     note_heads(other, false);
     assert_true(notes() > 1);
@@ -413,10 +417,39 @@ static void test_only_who_was_never_noted_gets_a_head(void **state) {
     fixture_exec("INSERT INTO replicas (id, name) VALUES (9, 'nine')");
     fixture_exec("DELETE FROM audit WHERE replica_id = 7");
     fixture_exec("UPDATE replicas SET audit_seq = 0, audit_head = NULL WHERE id = 7");
+    fixture_exec(ROWS_ARE_UNSIGNED);
     ASSERT_OK(audit_store_sign_new(other, &err), &err);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM replicas WHERE audit_head IS NULL AND id = 7"), 1);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM replicas WHERE audit_head IS NOT NULL AND id = 9"), 1);
+    assert_int_equal(
+        fixture_number(
+            "SELECT COUNT(*) FROM audit WHERE action = 'audit.accept' AND reason LIKE '%first head was given: replicas 9'"),
+        1);
     fixture_exec("DELETE FROM replicas WHERE id = 9");
+    store_free(other);
+}
+
+/* Each had one once: a chain that nobody has noted yet is missed, too, when it was taken away. */
+static void test_a_row_gets_its_first_head_once(void **state) {
+    struct err err = {0};
+    (void)state;
+    append(2, NOW_MS);
+    fixture_exec("DELETE FROM audit");
+    fixture_exec("UPDATE replicas SET audit_seq = 0, audit_head = NULL WHERE id = 7");
+    ASSERT_OK(audit_store_sign_new(store, &err), &err);
+    assert_fault(AUDIT_FAULT_HEAD, 1, "emptied");
+}
+
+/* A new replica comes with its head, and need not be looked for. */
+static void test_a_row_is_made_with_its_head(void **state) {
+    struct store *other = open_as(OTHER);
+    unsigned id = 0;
+    int64_t age_ms = 0;
+    struct err err = {0};
+    (void)state;
+    ASSERT_OK(replica_store_register(other, "brand-new", &id, &age_ms, &err), &err);
+    assert_int_equal(walk_of(id, 10).fault, AUDIT_FAULT_NONE);
+    fixture_exec("DELETE FROM replicas WHERE name = 'brand-new'");
     store_free(other);
 }
 
@@ -715,6 +748,8 @@ int main(void) {
         EACH(test_when_heads_are_noted),
         EACH(test_many_heads_are_noted),
         EACH(test_only_who_was_never_noted_gets_a_head),
+        EACH(test_a_row_gets_its_first_head_once),
+        EACH(test_a_row_is_made_with_its_head),
         cmocka_unit_test_setup_teardown(test_a_full_disk, begin_file_test, end_file_test),
         cmocka_unit_test_setup_teardown(test_an_accepted_chain_that_was_set_back_alone, begin_file_test, end_file_test),
         EACH(test_a_line_of_somebody_else),
