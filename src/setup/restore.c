@@ -27,6 +27,8 @@
 
 #define FILE_BYTES_MAX (4U * 1024U * 1024U)
 #define STATE_MODE 0755
+#define RESTORE_CONFIG_DIR "/etc/kaas"    /* of CONFIG_DEFAULT_PATH */
+#define RESTORE_STATE_DIR "/var/lib/kaas" /* of state_dir, unless somebody sets it */
 #define AUDIT_LINES_AT_ONCE 5000U
 
 static void restore_say(const struct restore *r, const char *step, uint64_t bytes) {
@@ -134,6 +136,39 @@ static int restore_check_file(const char *path, const void *bytes, size_t n, str
     return 0;
 }
 
+static bool restore_is_below(const char *path, const char *folder) {
+    const size_t n = strlen(folder);
+    return n && str_starts(path, folder) && path[n] == '/';
+}
+
+/* What kaasd may need: files that the configuration names, the certificate that kaasd made itself, and what lies beside the configuration or in the state
+ * folder that was meant when this program was made (CAs and keytabs of directories). The configuration in the backup decides of no folder as a whole. */
+static bool restore_is_named(const struct restore *r, const struct restore_to *to, const char *path) {
+    const struct config *config = &r->config;
+    _cleanup_free_ char *beside = str_dup(to->config_path), *cert = str_format("%s/server.crt", config->state_dir),
+                        *key = str_format("%s/server.key", config->state_dir);
+    char *slash = beside ? strrchr(beside, '/') : NULL;
+    const char *named;
+    if (slash)
+        *slash = '\0';
+    for (size_t at = 0; (named = config_next_file(config, &at));)
+        if (str_eq(named, path))
+            return true;
+    return str_eq(config->auth_kerberos_keytab, path) || str_eq(cert, path) || str_eq(key, path) ||
+           (beside && restore_is_below(path, beside)) || restore_is_below(path, RESTORE_CONFIG_DIR) ||
+           restore_is_below(path, RESTORE_STATE_DIR);
+}
+
+/* Root writes them, and whoever has the master key can make a backup that holds any. One that is there already is not written. */
+static void restore_check_item(const struct restore *r, const struct restore_to *to, const struct backup_item *item,
+                               struct strbuf *told) {
+    if (!restore_is_named(r, to, item->path) && access(item->path, F_OK))
+        strbuf_addf(told,
+                    "%s is in the backup, but no option names it, and it lies neither beside the configuration nor in "
+                    "%s: put it there yourself if it is needed\n",
+                    item->path, RESTORE_STATE_DIR);
+}
+
 static int restore_check_key(const struct restore *r, const struct restore_to *to, struct strbuf *told, struct err *err) {
     _cleanup_strbuf_ struct strbuf key;
     strbuf_init_secret(&key, FILE_BYTES_MAX);
@@ -175,6 +210,8 @@ int restore_check_empty(struct restore *r, const struct restore_to *to, struct s
     int rc = 0;
     for (size_t i = 0; i < r->reader.items.count && !rc; i++) {
         const struct backup_item *item = &r->reader.items.items[i];
+        if (i)
+            restore_check_item(r, to, item, told);
         rc = restore_check_file(restore_path_of(r, to, i), item->bytes, item->count, told, err);
     }
     rc = rc ? rc : restore_check_key(r, to, told, err);
@@ -187,12 +224,12 @@ int restore_check_empty(struct restore *r, const struct restore_to *to, struct s
 
 /* -- files of the host ----------------------------------------------------------------------------------------------------- */
 
-/* What did not belong to root belongs to the service, as whoever that is called here. */
+/* What did not belong to root belongs to the service, as whoever that is called here. Nothing becomes a program. */
 static int restore_put(const char *path, const struct backup_item *item, const struct restore_to *to, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     const struct setup_owner owner = {.uid = str_eq(item->owner, "root") ? 0 : to->user.uid,
                                       .gid = str_eq(item->group, "root") ? 0 : to->user.gid,
-                                      .mode = item->mode};
+                                      .mode = item->mode & 0666U};
     enum setup_file became;
     strbuf_init_secret(&text, BACKUP_ITEM_BYTES_MAX);
     strbuf_add(&text, item->bytes, item->count);
@@ -371,26 +408,33 @@ static int restore_prove_in(struct restore *r, const struct store_options *login
     return rc ? rc : prove_chains(r, store, err);
 }
 
+/* By an account that has rights on the scratch database and nowhere else: the SQL is whatever stands in the file. */
 int restore_prove(struct restore *r, const struct setup_database_admin *admin, struct restore_proof *out, struct err *err) {
     _cleanup_(store_free) struct store *store = NULL;
     struct store_options login = setup_admin_login(&r->config, admin);
     struct restore_proof proof = {.scratch = ""};
-    uint8_t random[4];
-    char hex[2 * sizeof(random) + 1];
+    uint8_t random[4], secret[16];
+    char hex[2 * sizeof(random) + 1], password[2 * sizeof(secret) + 1];
     random_bytes(random, sizeof(random));
+    random_bytes(secret, sizeof(secret));
     str_hex(random, sizeof(random), hex);
+    str_hex(secret, sizeof(secret), password);
     (void)snprintf(proof.scratch, sizeof(proof.scratch), "kaas_verify_%s", hex);
+    const struct store_accounts scratch = {
+        .database = proof.scratch,
+        .owner = {.name = proof.scratch, .host = login.unix_socket ? "localhost" : "%", .password = password}};
     int rc = restore_open_admin(r, admin, &store, err);
-    rc = rc ? rc : database_make(store, proof.scratch, err);
+    rc = rc ? rc : store_create_accounts(store, &scratch, err);
     if (rc)
         return rc == ERR_DATABASE
                    ? err_remedy(err, "is MariaDB running? run this as root, or name an account that may create databases "
-                                     "by --database-admin")
+                                     "and accounts by --database-admin")
                    : rc;
-    login.database = proof.scratch;
+    login.database = login.user = proof.scratch;
+    login.password = password;
     rc = restore_prove_in(r, &login, &proof, err);
     struct err ignored = {0};
-    const int dropped = database_drop(store, proof.scratch, rc ? &ignored : err);
+    const int dropped = store_drop_accounts(store, &scratch, rc ? &ignored : err);
     rc = rc ? rc : dropped;
     if (!rc)
         *out = proof;

@@ -63,6 +63,15 @@ def contents(backup: bytes, key: bytes) -> tuple[dict[str, bytes], bytes]:
     return {file["path"]: base64.b64decode(file["content"] + "==") for file in files}, plain[4 + length:]
 
 
+def with_file(plain: bytes, path: str, content: bytes, mode: int = 0o644) -> bytes:
+    """What is sealed, and one more file of the host."""
+    (length,) = struct.unpack(">I", plain[:4])
+    held = json.loads(plain[4:4 + length])
+    held["files"].append({"path": path, "owner": "root", "group": "root", "mode": mode, "content": base64.b64encode(content).decode()})
+    text = json.dumps(held).encode()
+    return struct.pack(">I", len(text)) + text + plain[4 + length:]
+
+
 def seal_backup(head: dict[str, Any], plain: bytes, key: bytes) -> bytes:
     text, salt = json.dumps(head).encode(), os.urandom(32)
     aes = _aes(key, salt, text)

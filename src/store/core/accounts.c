@@ -40,6 +40,8 @@ static int check_account(const struct store_account *account, struct err *err) {
 static int account_check(const struct store_accounts *accounts, struct err *err) {
     int rc = account_check_word(accounts->database, LETTERS_DIGITS "_", 64, "the database name", err);
     rc = rc ? rc : check_account(&accounts->owner, err);
+    if (!accounts->runtime.name)
+        return rc;
     rc = rc ? rc : check_account(&accounts->runtime, err);
     if (!rc && str_eq(accounts->owner.name, accounts->runtime.name))
         return err_set(err, ERR_UNPROCESSABLE, "owner and runtime account must differ");
@@ -219,7 +221,7 @@ static int store_accounts_create(struct db_conn *conn, void *arg, struct err *er
     strbuf_addf(&sql, "CREATE DATABASE IF NOT EXISTS `%s` CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin", accounts->database);
     int rc = account_run(conn, &sql, err);
     rc = rc ? rc : make_owner(conn, accounts, err);
-    return rc ? rc : make_runtime(conn, accounts, err);
+    return rc || !accounts->runtime.name ? rc : make_runtime(conn, accounts, err);
 }
 
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err) {
@@ -236,6 +238,8 @@ static int store_accounts_drop(struct db_conn *conn, void *arg, struct err *err)
     int rc = 0;
     strbuf_init(&sql, STATEMENT_BYTES_MAX);
     for (size_t i = 0; !rc && i < sizeof(both) / sizeof(both[0]); i++) {
+        if (!both[i]->name)
+            continue;
         strbuf_addf(&sql, "DROP USER IF EXISTS `%s`@`%s`", both[i]->name, both[i]->host);
         rc = account_run(conn, &sql, err);
     }

@@ -30,10 +30,6 @@ static int database_run(struct store *admin, const char *before, const char *nam
     return rc ? rc : store_read(admin, database_exec, sql.data, err);
 }
 
-int database_make(struct store *admin, const char *name, struct err *err) {
-    return database_run(admin, "CREATE DATABASE", name, " CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin", err);
-}
-
 int database_drop(struct store *admin, const char *name, struct err *err) {
     return database_run(admin, "DROP DATABASE IF EXISTS", name, "", err);
 }

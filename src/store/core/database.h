@@ -9,8 +9,6 @@
 
 /* Names: letters, digits and _; at most 64. `admin` is a store of an account with the rights for it, without database. */
 
-/* Makes an empty one, as kaasctl init does. ERR_EXISTS. */
-int database_make(struct store *admin, const char *name, struct err *err);
 /* Drops it with all that is in it; that it is not there is no error. */
 int database_drop(struct store *admin, const char *name, struct err *err);
 /* How many tables it has; 0 also if it is not there, or `admin` may see none of it. */

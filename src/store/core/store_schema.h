@@ -62,7 +62,7 @@ struct store_account {
 struct store_accounts {
     const char *database;         /* letters, digits and _; at most 64 */
     struct store_account owner;   /* all rights on the database, which it may give on: migrations only */
-    struct store_account runtime; /* what store_grant_runtime gives: kaasd */
+    struct store_account runtime; /* what store_grant_runtime gives: kaasd. Its name is NULL for a database without one */
 };
 
 /* Makes database and accounts, or sets passwords and rights of existing ones to exactly this. `admin` is a store of an

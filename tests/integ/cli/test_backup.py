@@ -19,6 +19,7 @@ from env.full import World
 from env.kaasd import Kaasd
 from env.places import program
 from env.process import run
+from env.sealing import seal
 from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.final]
@@ -283,7 +284,7 @@ def test_health_by_the_clock() -> None:
             return next((check for check in world.kaasd.ctl.json("health")["checks"] if check["name"] == "backup"), {})
 
         until(line, "the line about backups")
-        assert line()["status"] == "ok" and line()["detail"] == "no backup was made yet"
+        assert line()["status"] == "ok" and line()["detail"].startswith("no backup was made yet; from ")
         clock.advance(2 * DAY_S + 60, step_s=DAY_S)
         assert line()["status"] == "warning" and "kaasctl backup" in line()["remedy"]
         made = run([program("kaasctl"), "--config", world.kaasd.config, "backup", f"{world.scratch.path}/b/"], env=clock.env)
@@ -349,6 +350,36 @@ def test_verify_finds_sql_that_does_not_run(place: Place) -> None:
     found = broken_in(place, b"CREATE TABLE `users`", b"CREATE TABEL `users`")
     assert found.returncode != 0 and "mariadb failed" in found.stderr and "TABEL" in found.stderr
     assert not scratches(place.world)
+
+
+def test_verify_proves_that_sealed_values_open(place: Place) -> None:
+    """One is sealed by a key that nobody holds."""
+    (key_id,) = place.world.db.query("SELECT id FROM signing_keys LIMIT 1", database="kaas")[0]
+    strange = seal(other_key(place).read_bytes(), f"signing-key:{key_id}", b"x" * 32).hex()
+    last = b"-- rows in kaas:"
+    found = broken_in(place, last, b"UPDATE `signing_keys` SET `sealed` = 0x%s WHERE `id` = '%s';\n%s"
+                      % (strange.encode(), str(key_id).encode(), last))
+    assert found.returncode == FAILED and "master key" in found.stderr, found.stdout + found.stderr
+    assert not scratches(place.world)
+
+
+def accounts(place: Place) -> list[str]:
+    return [name for (name,) in place.world.db.query("SELECT user FROM mysql.user ORDER BY user")]
+
+
+@pytest.mark.parametrize("sql", [b"CREATE DATABASE leaked", b"UPDATE kaas.users SET role = 'admin'", b"CREATE USER leaked",
+                                 b"GRANT ALL ON *.* TO kaas@localhost", b"SELECT 1 INTO OUTFILE '/tmp/leaked'", b"SET GLOBAL general_log = 1",
+                                 b"CREATE TABLE kaas.leaked (a INT)", b"USE kaas; DROP TABLE users"],
+                         ids=lambda sql: str(sql.split()[0].decode()) + "-" + str(sql.split()[-1].decode()))
+def test_verify_cannot_leave_its_scratch_database(place: Place, sql: bytes) -> None:
+    before, files = state(place)[1:], lists(place.kaasd)
+    users = place.world.db.query("SELECT id, role FROM users ORDER BY id", database="kaas")
+    found = broken_in(place, b"CREATE TABLE `users`", sql + b";\nCREATE TABLE `users`")
+    assert found.returncode == FAILED and "mariadb failed" in found.stderr and "denied" in found.stderr, found.stderr
+    assert (state(place)[1:], lists(place.kaasd)) == (before, files)
+    assert place.world.db.query("SELECT id, role FROM users ORDER BY id", database="kaas") == users
+    assert not place.world.db.query("SHOW TABLES LIKE 'leaked'", database="kaas")
+    assert not [name for name in accounts(place) if name.startswith("kaas_verify")]
 
 
 def test_no_command_of_the_client_is_run(place: Place) -> None:
@@ -423,8 +454,17 @@ def test_the_host_is_lost(place: Place) -> None:
     refused = place.restore(bad)
     assert refused.returncode != 0 and "TABEL" in refused.stderr and ("kaas",) not in world.db.query("SHOW DATABASES")
 
+    foreign = place.away / "cron.d" / "x"
+    for planted, says in ((foreign, "no option names it"), (kaasd.folder.parent / "authorized_keys", "no option names it")):
+        bad.write_bytes(backups.seal_backup(backups.head_of(source), backups.with_file(plain, str(planted), b"* * * * * root sh"), key))
+        refused = place.restore(bad)
+        assert refused.returncode == FAILED and f"{planted} is in the backup, but {says}" in refused.stderr, refused.stderr
+        assert not planted.exists() and not foreign.parent.exists()
+    bad.write_bytes(backups.seal_backup(backups.head_of(source), backups.with_file(plain, f"{kaasd.folder}/ca.pem", b"-", 0o777), key))
+    path = bad  # as the good one, with a file that is marked as a program
     restored = place.restore(path)  # goes on with the files that are there by now
     assert restored.returncode == 0, restored.stderr
+    assert (kaasd.folder / "ca.pem").stat().st_mode & 0o7777 == 0o666
     assert kaasd.config.stat().st_mode & 0o777 == 0o600 and (kaasd.folder / "master.key").read_bytes() == key
     kaasd.start()
     assert lists(kaasd) == before
