@@ -41,7 +41,8 @@ struct inventory {
     struct inventory_snapshot *current;
     int64_t as_of_wall_ms;
     int64_t as_of_mono_ms;
-    struct err trouble; /* of the last poll or load */
+    int64_t fresh_since_ms; /* wall clock: of the first good load, and of the first one after it was stale; 0: none yet */
+    struct err trouble;     /* of the last poll or load */
 };
 
 int inventory_new(const struct inventory_options *options, struct inventory **out, struct err *err) {
@@ -102,6 +103,8 @@ static void inventory_publish(struct inventory *d, struct inventory_snapshot *sn
         d->current = snapshot;
     }
     if (read_at) {
+        if (!d->as_of_mono_ms || read_at->mono_ms - d->as_of_mono_ms > STALE_AFTER_MS)
+            d->fresh_since_ms = read_at->wall_ms;
         d->as_of_wall_ms = read_at->wall_ms;
         d->as_of_mono_ms = read_at->mono_ms;
     }
@@ -179,16 +182,19 @@ static int note_trouble(struct inventory *d, int rc, const struct err *why, stru
 
 void inventory_check_health(struct inventory *d, int64_t started_at_ms, struct findings *out) {
     struct finding f = {.step = "inventory", .since_ms = inventory_as_of_ms(d)};
+    const bool is_stale = inventory_is_stale(d);
     struct err why;
     (void)pthread_mutex_lock(&d->lock);
     why = d->trouble;
+    if (!is_stale)
+        f.since_ms = d->fresh_since_ms;
     (void)pthread_mutex_unlock(&d->lock);
     if (!f.since_ms) {
         f.since_ms = started_at_ms;
         finding_say(&f, FINDING_FAILED, "not loaded yet");
-    } else if (inventory_is_stale(d) && why.code) {
+    } else if (is_stale && why.code) {
         finding_say_error(&f, FINDING_WARNING, &why);
-    } else if (inventory_is_stale(d)) {
+    } else if (is_stale) {
         finding_say(&f, FINDING_WARNING, "changes cannot be read at the moment");
     }
     findings_add(out, &f);

@@ -73,7 +73,8 @@ int64_t inventory_as_of_ms(struct inventory *inventory);
 /* Changes could not be read for more than 2 s: answers carry KaaS-Stale: database. */
 bool inventory_is_stale(struct inventory *inventory);
 
-/* Adds how the list stands: not loaded yet since `started_at_ms` (wall clock), or not kept up to date, and why. Does not block. */
+/* Adds how the list stands, and since when: kept up to date, not loaded yet since `started_at_ms` (wall clock), or not kept up to date, and why. Does not
+ * block. */
 void inventory_check_health(struct inventory *inventory, int64_t started_at_ms, struct findings *out);
 
 struct metric_page;

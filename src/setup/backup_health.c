@@ -27,11 +27,14 @@ void backup_health_check(const struct backup_health *health, int64_t warn_after_
     if (!made_at_ms || !warn_after_ms)
         return;
     clock_format(last_ms, at);
-    if (!last_ms)
-        finding_say(&f, is_old ? FINDING_WARNING : FINDING_OK, "no backup was made yet");
-    else if (is_old)
+    if (!last_ms && is_old)
+        finding_say(&f, FINDING_WARNING, "no backup was made yet");
+    else if (!last_ms) {
+        clock_format(made_at_ms + warn_after_ms, at);
+        finding_say(&f, FINDING_OK, "no backup was made yet; from %.16sZ on this is a warning", at);
+    } else if (is_old)
         finding_say(&f, FINDING_WARNING, "the newest backup is of %.16sZ, which is longer ago than backup.warn_after", at);
-    if (is_old)
+    if (is_old || !last_ms)
         finding_advise(
             &f, "kaasctl backup FOLDER, or each day by itself: systemctl enable --now kaas-backup.timer; where that is on: "
                 "systemctl status kaas-backup");

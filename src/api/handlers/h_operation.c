@@ -47,9 +47,13 @@ static void check_link(struct link *link, struct findings *out) {
     else if (report.state != LINK_CONNECTED)
         f.status = FINDING_WARNING;
     finding_say(&f, f.status, "%s", report.reason[0] ? report.reason : link_state_name(report.state));
-    finding_advise(&f, "%s", report.state == LINK_NOT_REGISTERED ? "run: kaasctl vcenter register" : report.remedy);
-    if (report.state != LINK_NOT_REGISTERED)
+    if (report.state == LINK_NOT_REGISTERED) {
+        finding_advise(&f, "run: kaasctl vcenter register '%s' --user NAME (an account that may register extensions there)",
+                       f.subject);
+    } else {
+        finding_advise(&f, "%s", report.remedy);
         tell_verdict(link, &f);
+    }
     findings_add(out, &f);
 }
 
