@@ -240,9 +240,9 @@ static int hyperflex_check(struct hyperflex *h, struct hx_connection *wish, cons
 }
 
 /* A refusal is noted, too. */
-int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc) {
+int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(h->options.store, line, rc);
+        audit_store_append_outcome(h->options.store, line, rc, why);
     return rc;
 }
 
@@ -261,7 +261,7 @@ static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struc
         return rc;
     const bool has_token = visit_load_token(&before, wish->hx_id);
     wish->updated_at_ms = clock_wall_ms();
-    rc = hyperflex_finish(h, &line, hx_store_put(h->options.store, wish, &sealed, &line, err));
+    rc = hyperflex_finish(h, &line, hx_store_put(h->options.store, wish, &sealed, &line, err), err);
     if (!rc && has_token)
         visit_give_back(&before);
     visit_end(&before);
@@ -293,7 +293,7 @@ int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char 
     const struct hx_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &line};
     struct visit before = {.h = h};
     const bool has_token = visit_load_token(&before, hx_id);
-    int rc = hyperflex_finish(h, &line, hx_store_delete(h->options.store, &removal, err));
+    int rc = hyperflex_finish(h, &line, hx_store_delete(h->options.store, &removal, err), err);
     if (!rc && before.connection)
         publish_leave(&before);
     if (!rc && has_token)

@@ -135,4 +135,4 @@ int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *
 /* ERR_UNPROCESSABLE: empty, or longer than KAAS_PASSWORD_BYTES_MAX. */
 int hyperflex_check_password(const char *password, struct err *err);
 /* Has a refusal in the audit log, too; gives `rc` back. */
-int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc);
+int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc, const struct err *why);

@@ -131,7 +131,7 @@ int hyperflex_put_credential(struct hyperflex *h, const struct actor *actor, str
     if (rc)
         return rc;
     wish->updated_at_ms = clock_wall_ms();
-    rc = hyperflex_finish(h, &line, hx_store_put_credential(h->options.store, wish, &sealed, &line, err));
+    rc = hyperflex_finish(h, &line, hx_store_put_credential(h->options.store, wish, &sealed, &line, err), err);
     free(sealed.bytes);
     if (rc)
         return rc;
@@ -149,7 +149,7 @@ int hyperflex_remove_credential(struct hyperflex *h, const struct actor *actor, 
     const struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "hx_credential.remove", .object_kind = "vcenter", .object_id = vcenter_id});
     const struct hx_removal removal = {.hx_id = vcenter_id, .version_no = version_no, .audit = &line};
-    return hyperflex_finish(h, &line, hx_store_delete_credential(h->options.store, &removal, err));
+    return hyperflex_finish(h, &line, hx_store_delete_credential(h->options.store, &removal, err), err);
 }
 
 static bool search_tells(const struct hx_addresses *found, const struct hx_connection *connection) {

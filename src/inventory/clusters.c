@@ -14,7 +14,10 @@
 #include "names.h"
 #include "platform_store.h"
 #include "str.h"
+#include "strbuf.h"
 #include "uuid.h"
+
+#define REASON_BYTES_MAX 4096U
 
 #define CHANGE_TRIES 12
 
@@ -54,9 +57,9 @@ static const struct cluster_room *clusters_room(const struct clusters *c, size_t
 }
 
 /* Every write ends here. What was made is in the audit log already, by the same transaction; what was refused gets its line now. */
-static int clusters_finish(struct clusters *c, const struct audit_record *line, int rc) {
+static int clusters_finish(struct clusters *c, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(c->options.store, line, rc);
+        audit_store_append_outcome(c->options.store, line, rc, why);
     else if (c->options.on_written)
         c->options.on_written(c->options.on_written_arg);
     return rc;
@@ -87,7 +90,7 @@ int clusters_create(struct clusters *c, const struct actor *actor, struct cluste
     record->updated_at_ms = clock_wall_ms();
     name_record(record, id);
     return clusters_finish(c, &line,
-                           record->id ? clusters_insert(c, record, &line, err) : err_set(err, ERR_NOMEM, "out of memory"));
+                           record->id ? clusters_insert(c, record, &line, err) : err_set(err, ERR_NOMEM, "out of memory"), err);
 }
 
 static int clusters_precondition(struct err *err) {
@@ -125,13 +128,27 @@ static int save_time(struct clusters *c, const struct cluster *record, struct er
     return cluster_store_save_report_times(c->options.store, &time, 1, true, err);
 }
 
+/* What differs, for the audit log: "name: prod-1 -> prod-2; labels". */
+static void clusters_describe(const struct cluster *before, const struct cluster *after, unsigned parts, struct strbuf *out) {
+    static const struct {
+        unsigned part;
+        const char *name;
+    } lists[] = {{CLUSTER_PART_PLACEMENT, "placement"}, {CLUSTER_PART_LABELS, "labels"}, {CLUSTER_PART_NODES, "nodes"}};
+    members_describe(cluster_members, before, after, out);
+    for (size_t i = 0; i < ARRAY_COUNT(lists); i++)
+        if (parts & lists[i].part)
+            strbuf_addf(out, "%s%s", out->len ? "; " : "", lists[i].name);
+}
+
 /* A change, or a report: one with nothing new writes its time alone, and the audit log learns of those that change what
  * was reported. */
 static int clusters_edit_once(struct clusters *c, const struct clusters_edit *edit, bool is_report,
                               const struct audit_record *audit, struct err *err) {
     _cleanup_(cluster_free) struct cluster *record = NULL;
     struct cluster before = {0};
+    _cleanup_strbuf_ struct strbuf reason; /* longer than its column it is cut there */
     unsigned parts = 0;
+    strbuf_init(&reason, REASON_BYTES_MAX);
     int rc = cluster_store_load(c->options.store, edit->id, &record, err);
     if (!rc && edit->version_no && record->version_no != edit->version_no)
         rc = clusters_precondition(err);
@@ -145,9 +162,13 @@ static int clusters_edit_once(struct clusters *c, const struct clusters_edit *ed
         const bool is_news = !is_report || !cluster_is_reported(&before) || before.reported_state != record->reported_state;
         record->updated_at_ms = clock_wall_ms();
         record->observed_at_ms = is_report ? record->updated_at_ms : record->observed_at_ms;
+        clusters_describe(&before, record, parts, &reason);
+        struct audit_record told = *audit;
+        told.event.object_name = record->name;
+        told.event.reason = is_report || !reason.len ? NULL : reason.data;
         rc = cluster_check(record, err);
         if (!rc)
-            rc = clusters_update(c, record, parts, is_news ? audit : NULL, err);
+            rc = clusters_update(c, record, parts, is_news ? &told : NULL, err);
     }
     cluster_done(&before);
     return rc;
@@ -167,7 +188,7 @@ static int clusters_edit(struct clusters *c, const struct clusters_edit *edit, b
 int clusters_change(struct clusters *c, const struct actor *actor, const struct clusters_edit *edit, struct err *err) {
     const struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "cluster.change", .object_kind = "cluster", .object_id = edit->id});
-    return clusters_finish(c, &line, clusters_edit(c, edit, false, &line, err));
+    return clusters_finish(c, &line, clusters_edit(c, edit, false, &line, err), err);
 }
 
 /* A report that was refused is not in the audit log. */
@@ -186,7 +207,7 @@ int clusters_remove(struct clusters *c, const struct actor *actor, const char *i
     int rc = cluster_store_delete(c->options.store, id, version_no, &line, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return clusters_finish(c, &line, rc);
+    return clusters_finish(c, &line, rc, err);
 }
 
 /* The name that discovery gives is that of the vSphere cluster below. */
@@ -226,17 +247,34 @@ static int apply_hx(struct clusters *c, const struct clusters_hx_change *change,
     return rc;
 }
 
+static void describe_text(const char *what, const char *before, const char *after, struct strbuf *out) {
+    if (!str_eq(before, after))
+        strbuf_addf(out, "%s%s: %s -> %s", out->len ? "; " : "", what, before ? before : "none", after ? after : "none");
+}
+
 static int change_hx_once(struct clusters *c, const char *id, int64_t version_no, const struct clusters_hx_change *change,
                           const struct audit_record *audit, struct err *err) {
     struct hx_cluster *hx = NULL;
+    _cleanup_free_ char *name = NULL, *address = NULL;
+    _cleanup_strbuf_ struct strbuf reason;
+    struct audit_record told = *audit;
     int64_t next = 0;
+    strbuf_init(&reason, REASON_BYTES_MAX);
     int rc = platform_store_load_hx(c->options.store, id, &hx, err);
     if (!rc && version_no && hx->version_no != version_no)
         rc = clusters_precondition(err);
-    if (!rc)
+    if (!rc) {
+        name = str_dup(hx->name);
+        address = str_dup(hx->address);
         rc = apply_hx(c, change, hx, err);
-    if (!rc)
-        rc = platform_store_update_hx(c->options.store, hx, audit, &next, err);
+    }
+    if (!rc) {
+        describe_text("name", name, hx->name, &reason);
+        describe_text("management_address", address, hx->address, &reason);
+        told.event.object_name = hx->name;
+        told.event.reason = reason.len ? reason.data : NULL;
+        rc = platform_store_update_hx(c->options.store, hx, &told, &next, err);
+    }
     hx_cluster_free(hx);
     return rc;
 }
@@ -251,7 +289,7 @@ int clusters_change_hx(struct clusters *c, const struct actor *actor, const char
     do
         rc = change_hx_once(c, id, version_no, change, &line, &why);
     while (clusters_try_again(&rc, version_no, ++attempt, &why));
-    return clusters_finish(c, &line, err_move(err, rc, &why));
+    return clusters_finish(c, &line, err_move(err, rc, &why), err);
 }
 
 /* -- many cluster records at once: adding and changing them -------------------------------------------------------- */

@@ -356,7 +356,7 @@ int sealing_rotate(struct sealing *s, const struct actor *actor, struct err *err
     int rc = sealing_choose(s, &why);
     struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "master_key.rotate"});
     line.event.source = line.event.acting_id = NULL; /* this action has never told them */
-    audit_store_append_outcome(s->options.store, &line, rc);
+    audit_store_append_outcome(s->options.store, &line, rc, &why);
     return err_move(err, rc, &why);
 }
 

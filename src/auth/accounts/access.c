@@ -66,9 +66,9 @@ void access_free(struct access *access) {
 }
 
 /* Ends every write, whose line is in its transaction: after success others learn of it, a refusal gets its line now. Returns rc. */
-static int access_finish(struct access *access, const struct audit_record *line, int rc) {
+static int access_finish(struct access *access, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(access->options.store, line, rc);
+        audit_store_append_outcome(access->options.store, line, rc, why);
     else if (access->options.on_written)
         access->options.on_written(access->options.on_written_arg);
     return rc;
@@ -173,7 +173,7 @@ int access_add_user(struct access *access, const struct actor *actor, struct use
     rc = user_store_insert(access->options.store, user, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "choose another name, or change the user who is there");
-    return access_finish(access, &line, rc);
+    return access_finish(access, &line, rc, err);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static int access_write_changed(struct access *access, const struct actor *actor
     int64_t next = 0;
     user->updated_at_ms = line.at_ms;
     secret_free(STEAL(user->password_hash)); /* stays as it is stored */
-    return access_finish(access, &line, user_store_update(access->options.store, user, &change, &next, err));
+    return access_finish(access, &line, user_store_update(access->options.store, user, &change, &next, err), err);
 }
 
 static int access_change_once(struct access *access, const struct actor *actor, const struct access_user_edit *edit,
@@ -252,7 +252,7 @@ int access_remove_user(struct access *access, const struct actor *actor, const c
     rc = user_store_delete(access->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return access_finish(access, &line, rc);
+    return access_finish(access, &line, rc, err);
 }
 
 /* -- passwords of local users -------------------------------------------------------------------------------------- */
@@ -281,7 +281,7 @@ static int access_write_password_once(struct access *access, const struct passwo
     user->updated_at_ms = line.at_ms;
     rc = user->password_hash ? user_store_update(access->options.store, user, &along, &next, err)
                              : err_set(err, ERR_NOMEM, "out of memory");
-    return access_finish(access, &line, rc);
+    return access_finish(access, &line, rc, err);
 }
 
 /* Hashing takes long: the record is read again behind it, so that nothing that was changed meanwhile is lost. */
@@ -384,7 +384,7 @@ int access_add_grant(struct access *access, const struct actor *actor, struct gr
         (void)err_remedy(&why, "it need not be given again; see: kaasctl grant list, or GET /v2/grants?object_id=...");
     if (rc == ERR_CONFLICT)
         rc = why.code = ERR_NOT_FOUND; /* what one may not see and what is not there are the same */
-    return access_finish(access, &line, err_move(err, rc, &why));
+    return access_finish(access, &line, err_move(err, rc, &why), err);
 }
 
 int access_remove_grant(struct access *access, const struct actor *actor, const char *id, struct err *err) {
@@ -396,7 +396,7 @@ int access_remove_grant(struct access *access, const struct actor *actor, const 
         return rc;
     reason = access_grant_reason(&g);
     line = access_grant_make_line(actor, "grant.remove", &g, reason);
-    rc = access_finish(access, &line, grant_store_delete(access->options.store, id, &line, err));
+    rc = access_finish(access, &line, grant_store_delete(access->options.store, id, &line, err), err);
     grant_done(&g);
     return rc;
 }
@@ -493,7 +493,7 @@ int access_add_role_mapping(struct access *access, const struct actor *actor, st
     rc = role_mapping_store_insert(access->options.store, m, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "remove that one first, or change its role: kaasctl role-mapping list, or GET /v2/role-mappings");
-    return access_finish(access, &line, rc);
+    return access_finish(access, &line, rc, err);
 }
 
 int access_change_role_mapping(struct access *access, const struct actor *actor, struct role_mapping *m, struct err *err) {
@@ -508,7 +508,7 @@ int access_change_role_mapping(struct access *access, const struct actor *actor,
     rc = role_mapping_store_update(access->options.store, m, &line, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the change");
-    return access_finish(access, &line, rc);
+    return access_finish(access, &line, rc, err);
 }
 
 int access_remove_role_mapping(struct access *access, const struct actor *actor, const char *id, int64_t version_no,
@@ -525,7 +525,7 @@ int access_remove_role_mapping(struct access *access, const struct actor *actor,
     rc = role_mapping_store_delete(access->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    rc = access_finish(access, &line, rc);
+    rc = access_finish(access, &line, rc, err);
     role_mapping_done(&m);
     return rc;
 }

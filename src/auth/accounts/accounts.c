@@ -75,7 +75,7 @@ int accounts_add(struct identity *identity, const struct actor *actor, struct se
     rc = service_store_insert(identity->options.store, wanted, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "a name and a credential belong to one account; see: kaasctl service list, or GET /v2/services");
-    return identity_finish(identity, &line, rc);
+    return identity_finish(identity, &line, rc, err);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static int accounts_write_changed(struct identity *identity, const struct actor 
         return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     change.ends_delegated = change.ends_own || (before->may_delegate && !a->may_delegate);
     a->updated_at_ms = line.at_ms;
-    return identity_finish(identity, &line, service_store_update(identity->options.store, a, &change, &next, err));
+    return identity_finish(identity, &line, service_store_update(identity->options.store, a, &change, &next, err), err);
 }
 
 static int accounts_change_once(struct identity *identity, const struct actor *actor, const struct account_edit *edit,
@@ -167,7 +167,7 @@ int accounts_remove(struct identity *identity, const struct actor *actor, const 
     rc = service_store_delete(identity->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return identity_finish(identity, &line, rc);
+    return identity_finish(identity, &line, rc, err);
 }
 
 void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate) {

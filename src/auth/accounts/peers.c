@@ -483,9 +483,9 @@ static struct audit_record peers_make_line(const struct peers *peers, const stru
 }
 
 /* A refusal is noted, too. */
-static int peers_finish(struct peers *peers, const struct audit_record *line, int rc) {
+static int peers_finish(struct peers *peers, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(peers->options.store, line, rc);
+        audit_store_append_outcome(peers->options.store, line, rc, why);
     return rc;
 }
 
@@ -518,7 +518,7 @@ int peers_put(struct peers *peers, const struct actor *actor, struct hx_peer *wi
     if (rc)
         return rc;
     wish->updated_at_ms = clock_wall_ms();
-    rc = peers_finish(peers, &line, peer_store_put(peers->options.store, wish, &line, err));
+    rc = peers_finish(peers, &line, peer_store_put(peers->options.store, wish, &line, err), err);
     if (!rc && peers->options.on_set)
         peers->options.on_set(peers->options.on_set_arg);
     return rc;
@@ -528,7 +528,7 @@ int peers_remove(struct peers *peers, const struct actor *actor, const char *hx_
     const struct audit_record line =
         peers_make_line(peers, actor, &(struct audit_event){.action = "hx_peer.remove", .object_id = hx_id});
     const struct peer_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &line};
-    return peers_finish(peers, &line, peer_store_delete(peers->options.store, &removal, err));
+    return peers_finish(peers, &line, peer_store_delete(peers->options.store, &removal, err), err);
 }
 
 /* -- trying ---------------------------------------------------------------------------------------------------------------- */

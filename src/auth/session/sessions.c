@@ -336,7 +336,7 @@ void signon_audit(struct signon *s, const struct audit_record *line, int rc) {
     if (rc == ERR_TOO_MANY || (rc && !has_line(s, now.event.address)))
         audit_store_note(s->options.store, &now.event);
     else
-        audit_store_append_outcome(s->options.store, line, rc);
+        audit_store_append_outcome(s->options.store, line, rc, NULL);
 }
 
 int signon_write_end(struct signon *s, const char *sid, const struct audit_record *line, int result, struct err *err) {
@@ -608,8 +608,10 @@ int signon_end_session(struct signon *s, const struct actor *actor, const char *
         return rc;
     if (!list.count)
         return err_set(err, ERR_NOT_FOUND, "there is no such session; it may have ended");
-    line = audit_record_make(
-        actor, &(struct audit_event){.action = "session.end", .object_kind = "principal", .object_id = list.items[0].who.id});
+    line = audit_record_make(actor, &(struct audit_event){.action = "session.end",
+                                                          .object_kind = "principal",
+                                                          .object_id = list.items[0].who.id,
+                                                          .object_name = list.items[0].who.name});
     line.event.source = NULL; /* this action has never told it */
     rc = signon_write_end(s, list.items[0].sid, &line, 0, err);
     if (rc)

@@ -30,7 +30,7 @@ struct identity {
 };
 
 /* Ends every write: after success others learn of it, a refusal is noted. Returns rc. */
-int identity_finish(struct identity *identity, const struct audit_record *line, int rc);
+int identity_finish(struct identity *identity, const struct audit_record *line, int rc, const struct err *why);
 
 /* Somebody has found out the name of an id, which identity_get_name gives from then on. */
 void names_learn(struct names *names, const char *id, const char *text);

@@ -28,19 +28,19 @@ static struct audit_record admin_make_line(const struct actor *actor, const char
                    .action = action, .object_kind = "directory", .object_id = name, .object_name = name, .reason = reason});
 }
 
-int identity_finish(struct identity *identity, const struct audit_record *line, int rc) {
+int identity_finish(struct identity *identity, const struct audit_record *line, int rc, const struct err *why) {
     const struct identity_options *options = &identity->options;
     if (rc)
-        audit_store_append_outcome(options->store, line, rc);
+        audit_store_append_outcome(options->store, line, rc, why);
     else if (options->on_written)
         options->on_written(options->on_written_arg);
     return rc;
 }
 
-static int admin_finish(struct identity *identity, const struct audit_record *line, int rc) {
+static int admin_finish(struct identity *identity, const struct audit_record *line, int rc, const struct err *why) {
     if (!rc)
         (void)identity_sync(identity, NULL); /* else the change feed brings it */
-    return identity_finish(identity, line, rc);
+    return identity_finish(identity, line, rc, why);
 }
 
 static int seal_password(struct identity *identity, const char *password, struct ldap_row *row, struct err *err) {
@@ -116,7 +116,7 @@ int directories_add(struct identity *identity, const struct actor *actor, const 
     if (rc)
         return rc;
     row->source.created_at_ms = row->source.updated_at_ms;
-    return admin_finish(identity, &line, ldap_store_insert(identity->options.store, row, &line, err));
+    return admin_finish(identity, &line, ldap_store_insert(identity->options.store, row, &line, err), err);
 }
 
 int directories_change(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err) {
@@ -134,7 +134,7 @@ int directories_change(struct identity *identity, const struct actor *actor, con
         rc = admin_apply(identity, wish, row, err);
     if (rc)
         return rc;
-    return admin_finish(identity, &line, ldap_store_update(identity->options.store, row, &line, err));
+    return admin_finish(identity, &line, ldap_store_update(identity->options.store, row, &line, err), err);
 }
 
 int directories_remove(struct identity *identity, const struct actor *actor, const char *name, int64_t version_no,
@@ -144,7 +144,7 @@ int directories_remove(struct identity *identity, const struct actor *actor, con
     int rc = ldap_store_delete(identity->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return admin_finish(identity, &line, rc);
+    return admin_finish(identity, &line, rc, err);
 }
 
 /* -- looking for what is wrong ------------------------------------------------------------------------------------------------ */

@@ -33,8 +33,14 @@ static int audit_append(struct store_tx *tx, void *arg, struct err *err) {
     return audit_tx_append(tx, batch->records, batch->count, err);
 }
 
-void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc) {
-    const struct audit_record line = audit_record_now(record, rc);
+void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc, const struct err *why) {
+    struct audit_record line = audit_record_now(record, rc);
+    char reason[2 * sizeof(why->text)];
+    if (rc && why && why->text[0]) {
+        (void)snprintf(reason, sizeof(reason), "%s%s%s", record->event.reason ? record->event.reason : "",
+                       record->event.reason ? ": " : "", why->text);
+        line.event.reason = reason;
+    }
     if (audit_store_append(store, &line, NULL))
         metric_add(audit_store_lost(), 1);
 }

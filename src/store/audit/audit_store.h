@@ -33,9 +33,9 @@ enum audit_text {
 /* Appends one event. Texts longer than their column are cut at a character: an audit line must never fail for its length. */
 int audit_store_append(struct store *store, const struct audit_record *record, struct err *err);
 
-/* Appends the line of what has no transaction to be in: as of now, with the outcome `rc`. It must not stand in the way of what it describes: if it
- * cannot be written it is counted. */
-void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc);
+/* Appends the line of what has no transaction to be in: as of now, with the outcome `rc`, and why (NULL: the record has it), which comes behind the
+ * reason that the record has. It must not stand in the way of what it describes: if it cannot be written it is counted. */
+void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc, const struct err *why);
 /* The counter of lines that could not be written (kaas_audit_lost_total). */
 struct metric *audit_store_lost(void);
 

@@ -101,7 +101,9 @@ struct audit_part {
     struct audit_lines {
         struct audit_record *items;
         size_t count;
-    } due, told; /* to be written at the end; for the listener */
+    } due, told;  /* to be written at the end; for the listener */
+    char **names; /* of objects, which lines borrow */
+    size_t names_count;
 };
 
 static int audit_write_due(struct store_tx *tx, void *arg, struct err *err);
@@ -131,6 +133,9 @@ static void audit_tx_part_done(void *arg, bool is_committed) {
     struct audit_part *part = arg;
     for (size_t i = 0; i < part->told.count && is_committed; i++)
         part->side->on_line(part->side->on_line_arg, &part->told.items[i]);
+    for (size_t i = 0; i < part->names_count; i++)
+        free(part->names[i]);
+    free(part->names);
     free(part->due.items);
     free(part->told.items);
     free(part);
@@ -184,6 +189,42 @@ int audit_tx_tell(struct store_tx *tx, const struct audit_record *record, struct
     return part->side->on_line ? audit_tx_add_line(&part->told, record, err) : 0;
 }
 
+/* Where objects have their names. */
+static const struct audit_named {
+    const char *kind, *sql;
+} audit_named[] = {
+    {"cluster", "SELECT name FROM clusters WHERE id = ?"},
+    {"hx_cluster", "SELECT name FROM hx_clusters WHERE id = ?"},
+    {"hx_connection", "SELECT name FROM hx_clusters WHERE id = ?"},
+    {"hx_peer", "SELECT name FROM hx_clusters WHERE id = ?"},
+    {"service_account", "SELECT name FROM service_accounts WHERE id = ?"},
+    {"user", "SELECT name FROM users WHERE id = ?"},
+    {"vcenter", "SELECT name FROM vcenters WHERE id = ?"},
+    {"vsphere_cluster", "SELECT name FROM vsphere_clusters WHERE CONCAT(vcenter_id, '/', moref) = ?"},
+};
+
+/* The name that the object of a line has now, if whoever made the line has none: it locks nothing. An object that is not there stays without. */
+static int audit_tx_name_object(struct store_tx *tx, struct audit_part *part, struct audit_event *event, struct err *err) {
+    const char *sql = NULL;
+    char *name = NULL, **kept;
+    for (size_t i = 0; i < ARRAY_COUNT(audit_named) && event->object_id && !event->object_name; i++)
+        if (str_eq(event->object_kind, audit_named[i].kind))
+            sql = audit_named[i].sql;
+    if (!sql)
+        return 0;
+    int rc = db_query_row(store_tx_conn(tx), sql, DB_ARGS(db_text(event->object_id)), DB_INTO(DB_TO(name)), NULL, err);
+    if (rc || !name)
+        return rc;
+    kept = db_list_add(&part->names, &part->names_count, sizeof(*kept), err);
+    if (!kept) {
+        free(name);
+        return ERR_NOMEM;
+    }
+    *kept = name;
+    event->object_name = name;
+    return 0;
+}
+
 int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err) {
     struct audit_part *part;
     int rc = 0;
@@ -192,8 +233,11 @@ int audit_tx_append(struct store_tx *tx, const struct audit_record *records, siz
     part = part_of(tx, err);
     if (!part)
         return ERR_NOMEM;
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = audit_tx_add_line(&part->due, &records[i], err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        struct audit_record named = records[i];
+        rc = audit_tx_name_object(tx, part, &named.event, err);
+        rc = rc ? rc : audit_tx_add_line(&part->due, &named, err);
+    }
     return rc;
 }
 
@@ -221,6 +265,21 @@ static void audit_sign(const struct store_tx *tx, struct audit_state *state) {
     memcpy(end.hash, state->hash, sizeof(end.hash));
     audit_mac_sign(&owner, &end, state->head);
     state->has_head = true;
+}
+
+bool audit_first_head(struct store *store, unsigned replica_id, uint8_t head[AUDIT_END_BYTES]) {
+    uint8_t key[AUDIT_KEY_BYTES];
+    struct audit_state sure;
+    const bool has_key = audit_chain_peek(&store_audit_side(store)->chain, &sure, key);
+    if (has_key)
+        audit_mac_sign(&(struct audit_owner){key, replica_id, AUDIT_END_HEAD}, &(struct audit_end){0}, head);
+    secret_wipe(key, sizeof(key));
+    return has_key;
+}
+
+void audit_sign_rows(const uint8_t key[AUDIT_KEY_BYTES], uint8_t out[AUDIT_HASH_BYTES]) {
+    static const char word[] = "kaas audit rows 1";
+    digest_hmac_sha256(key, AUDIT_KEY_BYTES, (const uint8_t *)word, sizeof(word), out);
 }
 
 static struct db_arg head_arg(const struct audit_state *state) {
@@ -267,21 +326,6 @@ static int audit_write_lines(struct store_tx *tx, const struct audit_record *rec
         rc = audit_insert(tx, &records[i], &states[i], err);
     if (rc)
         return rc;
-bool audit_first_head(struct store *store, unsigned replica_id, uint8_t head[AUDIT_END_BYTES]) {
-    uint8_t key[AUDIT_KEY_BYTES];
-    struct audit_state sure;
-    const bool has_key = audit_chain_peek(&store_audit_side(store)->chain, &sure, key);
-    if (has_key)
-        audit_mac_sign(&(struct audit_owner){key, replica_id, AUDIT_END_HEAD}, &(struct audit_end){0}, head);
-    secret_wipe(key, sizeof(key));
-    return has_key;
-}
-
-void audit_sign_rows(const uint8_t key[AUDIT_KEY_BYTES], uint8_t out[AUDIT_HASH_BYTES]) {
-    static const char word[] = "kaas audit rows 1";
-    digest_hmac_sha256(key, AUDIT_KEY_BYTES, (const uint8_t *)word, sizeof(word), out);
-}
-
     chain->next = state;
     for (size_t i = 0; i < count && !rc; i++)
         rc = audit_tx_tell(tx, &records[i], err);

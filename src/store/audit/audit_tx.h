@@ -76,7 +76,8 @@ const char *audit_text_get(const struct audit_event *event, enum audit_text text
 void audit_text_set(struct audit_event *event, enum audit_text text, const char *value);
 
 /* Has the lines written when the body of the transaction is done, behind those of its steps: only then the audit chain is taken, which nobody may hold
- * who waits for a row. The records are copied, their texts borrowed until the transaction has ended. A NULL record or none appends nothing. */
+ * who waits for a row. The records are copied, their texts borrowed until the transaction has ended. An object without a name gets the one that it has in
+ * the database: who removes it calls this before. A NULL record or none appends nothing. */
 int audit_tx_append(struct store_tx *tx, const struct audit_record *records, size_t count, struct err *err);
 
 /* Lines as part of a statement of its own (session_store.c), a step for each. That may write the row of the replica only if it still has old_seq and

@@ -416,12 +416,13 @@ static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_removal *call = arg;
     const struct db_args id = DB_ARGS(db_text(call->id));
     /* the rows of the lists and the grants go with it (ON DELETE CASCADE); what is seen of nodes does not */
-    int rc = store_tx_note_rows(tx, CHANGE_GRANT, "SELECT id FROM grants WHERE cluster_id = ?", id, err);
+    int rc = audit_tx_append(tx, call->audit, 1, err); /* as long as it has a name */
+    rc = rc ? rc : store_tx_note_rows(tx, CHANGE_GRANT, "SELECT id FROM grants WHERE cluster_id = ?", id, err);
     rc = rc ? rc
             : db_run(store_tx_conn(tx),
                      "DELETE o FROM node_observations o JOIN nodes n ON n.id = o.node_id WHERE n.cluster_id = ?", id, NULL, err);
     rc = rc ? rc : db_table_delete(store_tx_conn(tx), &cluster_table, call->id, call->version_no, err);
-    return rc ? rc : record_tx_end(tx, CHANGE_CLUSTER, call->id, call->audit, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_CLUSTER, call->id, NULL, err);
 }
 
 int cluster_store_delete(struct store *store, const char *id, int64_t version_no, const struct audit_record *audit,

@@ -13,7 +13,10 @@ static int record_write(struct store_tx *tx, void *arg, struct err *err) {
     const struct record_write *w = arg;
     struct db_conn *conn = store_tx_conn(tx);
     const char *key = w->how == RECORD_DELETE ? w->key : db_table_key(w->table, w->record);
+    const bool is_removal = w->how == RECORD_DELETE;
     int rc = w->before ? w->before(tx, w, err) : 0;
+    if (!rc && is_removal) /* as long as it has a name */
+        rc = audit_tx_append(tx, w->audit, 1, err);
     if (rc)
         return rc;
     rc = w->how == RECORD_INSERT   ? db_table_insert(conn, w->table, w->record, w->more, err)
@@ -21,7 +24,7 @@ static int record_write(struct store_tx *tx, void *arg, struct err *err) {
                                    : db_table_delete(conn, w->table, w->key, w->version_no, err);
     if (!rc && w->after)
         rc = w->after(tx, w, err);
-    return rc ? rc : record_tx_end(tx, w->change, key, w->audit, err);
+    return rc ? rc : record_tx_end(tx, w->change, key, is_removal ? NULL : w->audit, err);
 }
 
 int record_store_write(struct store *store, const struct record_write *write, struct err *err) {

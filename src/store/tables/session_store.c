@@ -827,12 +827,13 @@ static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
     if (batch->lead)
         store_tx_hook(tx, &lead_hooks, batch->lead);
     rc = batch->makes_room ? make_room_for_all(tx, batch, &ended, err) : 0;
-    if (!rc)
-        rc = write_sessions(tx, batch, &done, err);
-    for (; done < batch->count && !rc; done++)
-        rc = audit_tx_append(tx, batch->items[done]->row.opening.line, 1, err);
+    for (size_t i = 0; i < batch->count && !rc; i++)
+        if (!batch->items[i]->row.opening.session)
+            rc = audit_tx_append(tx, batch->items[i]->row.opening.line, 1, err);
     if (!rc)
         rc = audit_tx_append(tx, ended.items, ended.count, err);
+    if (!rc) /* these come first in the audit log, all the same */
+        rc = write_sessions(tx, batch, &done, err);
     free(ended.items);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_tx.h"
 #include "record_tx.h"
 #include "secret.h"
 #include "session_tx.h"
@@ -398,9 +399,10 @@ int service_store_note_certificate(struct store *store, const char *id, const st
 static int remove_account(struct store_tx *tx, void *arg, struct err *err) {
     const struct service_removal *what = arg;
     const struct service_ending ending = {what->id, what->now_ms, true, true};
-    int rc = db_table_delete(store_tx_conn(tx), &service_table, what->id, what->version_no, err);
+    int rc = audit_tx_append(tx, what->audit, 1, err); /* as long as it has a name */
+    rc = rc ? rc : db_table_delete(store_tx_conn(tx), &service_table, what->id, what->version_no, err);
     rc = rc ? rc : service_end_sessions(tx, &ending, err);
-    return rc ? rc : record_tx_end(tx, CHANGE_SERVICE_ACCOUNT, what->id, what->audit, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_SERVICE_ACCOUNT, what->id, NULL, err);
 }
 
 int service_store_delete(struct store *store, const struct service_removal *removal, struct err *err) {

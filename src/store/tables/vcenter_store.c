@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit_tx.h"
 #include "cluster_tx.h"
 #include "record_tx.h"
 #include "session_tx.h"
@@ -82,10 +83,12 @@ static int vcenter_part_with_hx(struct store_tx *tx, const char *id, struct err 
 static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
     const struct vcenter_removal *call = arg;
     /* what is seen of nodes there goes with it (ON DELETE CASCADE): where their clusters are must be found out anew */
-    int rc = store_tx_note_rows(tx, CHANGE_CLUSTER,
-                                "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
-                                " WHERE o.vcenter_id = ?",
-                                DB_ARGS(db_text(call->id)), err);
+    int rc = audit_tx_append(tx, call->audit, 1, err); /* as long as it has a name */
+    rc = rc ? rc
+            : store_tx_note_rows(tx, CHANGE_CLUSTER,
+                                 "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
+                                 " WHERE o.vcenter_id = ?",
+                                 DB_ARGS(db_text(call->id)), err);
     rc = rc ? rc : vcenter_part_with_hx(tx, call->id, err);
     if (rc)
         return rc;
@@ -95,7 +98,7 @@ static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
         err_remedy(err, "remove these clusters first, or change their placement");
     rc = rc ? rc : session_tx_end(tx, "vcenter_id = ?", DB_ARGS(db_text(call->id)), call->now_ms, err);
     rc = rc ? rc : session_tx_forget_vcenter(tx, call->id, err);
-    return rc ? rc : record_tx_end(tx, CHANGE_VCENTER, call->id, call->audit, err);
+    return rc ? rc : record_tx_end(tx, CHANGE_VCENTER, call->id, NULL, err);
 }
 
 int vcenter_store_delete(struct store *store, const char *id, int64_t now_ms, const struct audit_record *audit, struct err *err) {

@@ -89,7 +89,7 @@ static void note_refused(struct platform *platform, const struct actor *actor, c
     if (!rc || rc == ERR_CERT_UNCONFIRMED)
         return;
     line.event.reason = why->text;
-    audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
+    audit_store_append_outcome(platform_options_of(platform)->store, &line, rc, NULL);
 }
 
 static int vcenter_set_ask_and_insert(struct platform *platform, const struct actor *actor, struct vcenter *vc,
@@ -167,7 +167,7 @@ int registration_remove(struct platform *platform, const char *id, const struct 
     admin_lease_release(&lease);
     line.event.reason = rc ? why.text : NULL;
     if (!is_removed)
-        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
+        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc, NULL);
     vcenter_done(&vc);
     link_env_note_written(platform_env(platform));
     return err_move(err, rc, &why);
@@ -291,8 +291,9 @@ static struct audit_record set_make_line(struct platform *platform, const char *
 }
 
 static int vcenter_set_store_row(struct platform *platform, const struct vcenter *row, const struct vcenter_change *change,
-                                 bool *is_stored, struct err *err) {
-    const struct audit_record line = set_make_line(platform, row->id, row, change);
+                                 const char *changed, bool *is_stored, struct err *err) {
+    struct audit_record line = set_make_line(platform, row->id, row, change);
+    line.event.reason = changed;
     int64_t version_no = 0;
     int rc = vcenter_store_update(platform_options_of(platform)->store, row, &line, &version_no, err);
     *is_stored = !rc;
@@ -326,16 +327,21 @@ int vcenter_change(struct platform *platform, const char *id, const struct vcent
                    struct err *err) {
     struct vcenter *row = NULL;
     bool is_stored = false; /* then its line is, too */
+    _cleanup_free_ char *name = NULL, *changed = NULL;
     struct err why = {0};
     int rc = vcenter_store_load(platform_options_of(platform)->store, id, &row, &why);
-    if (!rc)
+    if (!rc) {
+        name = str_dup(row->name);
         rc = vcenter_set_check_change(platform, row, change, seen, &why);
+    }
+    if (!rc && !str_eq(name, row->name))
+        changed = str_format("name: %s -> %s", name ? name : "none", row->name ? row->name : "none");
     if (!rc)
-        rc = vcenter_set_store_row(platform, row, change, &is_stored, &why);
+        rc = vcenter_set_store_row(platform, row, change, changed, &is_stored, &why);
     if (!is_stored) {
         struct audit_record line = set_make_line(platform, id, row, change);
         line.event.reason = why.text;
-        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc);
+        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc, NULL);
     }
     (void)err_move(err, rc, &why);
     vcenter_free(row);

@@ -116,7 +116,7 @@ void platform_audit_end(const struct link_env *env, const struct audit_record *l
     const struct audit_record now = audit_record_now(line, rc);
     const struct operation_end end = {begun->id, &now};
     if (!begun->id[0])
-        audit_store_append_outcome(store, line, rc);
+        audit_store_append_outcome(store, line, rc, NULL);
     else if (operation_store_end(store, &end, NULL))
         metric_add(audit_store_lost(), 1);
 }

@@ -433,7 +433,8 @@ struct metric *audit_store_lost(void) {
     return metric_get(METRIC_AUDIT_LOST);
 }
 
-void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc) {
+void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc, const struct err *why) {
+    (void)why;
     const struct audit_record now = audit_record_now(record, rc);
     if (audit_store_append(store, &now, NULL))
         metric_add(audit_store_lost(), 1);
