@@ -2,6 +2,7 @@ noinst_LIBRARIES += src/httpd/libhttpd.a
 src_httpd_libhttpd_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/httpd $(MHD_CFLAGS) $(GNUTLS_CFLAGS)
 src_httpd_libhttpd_a_SOURCES = \
     src/httpd/http_coding.c \
+    src/httpd/http_fields.c \
     src/httpd/http_request.c \
     src/httpd/http_request.h \
     src/httpd/http_request_private.h \
