@@ -78,9 +78,9 @@ static void http_coding_read_list(const char *p, struct weights *w) {
 
 bool http_request_accepts_gzip(const struct http_request *req) {
     struct weights w = {NOT_NAMED, NOT_NAMED, NOT_NAMED};
-    for (unsigned i = 0; i < req->fields_count; i++)
-        if (http_coding_is_named(req->fields[i].name, req->fields[i].name_len, "Accept-Encoding"))
-            http_coding_read_list(req->fields[i].value, &w);
+    const char *list = http_request_header(req, "Accept-Encoding");
+    if (list)
+        http_coding_read_list(list, &w);
     const int gzip = w.gzip != NOT_NAMED ? w.gzip : w.any;
     return gzip > 0 && gzip >= w.identity;
 }

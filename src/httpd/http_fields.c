@@ -1,16 +1,157 @@
 /* Header fields of a request: what may come in, whether the message has one clear length, who the client behind proxies is. Layer 2 (httpd).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "http_request_private.h"
 #include "http_text.h"
 #include "str.h"
 
-const char *http_request_header(const struct http_request *req, const char *name) {
-    size_t n = strlen(name);
+/* -- taken over from the library ------------------------------------------------------------------------------------ */
+
+/* Two lines of such a field have no meaning that everybody shares: they say what the message is, or who sends it. All others are lists, or count as such. */
+enum single {
+    SINGLE_HOST,
+    SINGLE_EXPECT,
+    SINGLE_X_KAAS,
+    SINGLE_TYPE,
+    SINGLE_AUTHORIZATION,
+    SINGLE_REPLACES,
+    SINGLE_LENGTH,
+    SINGLE_CODING,
+    SINGLE_PLUGIN,
+    SINGLES
+};
+static const struct {
+    const char *name;
+    unsigned len;
+} singles[SINGLES] = {
+    {"Host", 4},
+    {"Expect", 6},
+    {"X-KaaS", 6},
+    {"Content-Type", 12},
+    {"Authorization", 13},
+    {"KaaS-Replaces", 13},
+    {"Content-Length", 14},
+    {"Transfer-Encoding", 17},
+    {"vmware-api-session-id", 21},
+};
+
+static bool http_fields_is_named(const struct http_field *field, const char *name, unsigned len) {
+    return field->name_len == len && !strncasecmp(field->name, name, len);
+}
+
+static unsigned find_single(const struct http_field *field) {
+    unsigned i = 0;
+    while (i < SINGLES && !http_fields_is_named(field, singles[i].name, singles[i].len))
+        i++;
+    return i;
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+int http_fields_add(struct http_request *req, struct http_field field, struct err *err) {
+    if (req->fields_count == HTTP_FIELDS_MAX)
+        return err_set(err, ERR_HEADERS_TOO_LARGE, "the request has more than %u header fields", HTTP_FIELDS_MAX);
+    field.single = find_single(&field);
+    /* The library has read these two already, blanks and all: what it saw is what http_fields_check has to judge. */
+    const bool is_framing = field.single == SINGLE_LENGTH || field.single == SINGLE_CODING;
+    while (!is_framing && field.value_len && is_blank(field.value[0]))
+        field.value++, field.value_len--;
+    while (!is_framing && field.value_len && is_blank(field.value[field.value_len - 1]))
+        field.value_len--;
+    if (field.value[field.value_len])
+        ((char *)(uintptr_t)field.value)[field.value_len] = '\0';
+    req->fields[req->fields_count++] = field;
+    return 0;
+}
+
+static int http_fields_make_room(struct http_request *req) {
     for (unsigned i = 0; i < req->fields_count; i++)
-        if (req->fields[i].name_len == n && !strncasecmp(req->fields[i].name, name, n))
+        req->joined_bytes += req->fields[i].value_len + 3; /* with separator and NUL */
+    req->joined = req->joined_end = malloc(req->joined_bytes);
+    return req->joined ? 0 : ERR_NOMEM;
+}
+
+/* Appends to the text that is made last. */
+static void append_value(struct http_request *req, const char *separator, const struct http_field *line) {
+    const size_t n = strlen(separator);
+    memcpy(req->joined_end, separator, n);
+    memcpy(req->joined_end + n, line->value, line->value_len);
+    req->joined_end += n + line->value_len;
+    *req->joined_end = '\0';
+}
+
+/* Adds to the i-th field the values of all further lines of its name, which are marked as done: without a value. */
+static int join_lines(struct http_request *req, unsigned i) {
+    struct http_field *first = &req->fields[i], *line;
+    const char *separator = http_fields_is_named(first, "Cookie", 6) ? "; " : ", ", *begin = NULL;
+    for (unsigned j = i + 1; j < req->fields_count; j++) {
+        line = &req->fields[j];
+        if (!line->value || !http_fields_is_named(line, first->name, first->name_len))
+            continue;
+        if (!req->joined && http_fields_make_room(req))
+            return ERR_NOMEM;
+        if (!begin) {
+            begin = req->joined_end;
+            append_value(req, "", first);
+        }
+        append_value(req, separator, line);
+        line->value = NULL;
+    }
+    if (begin) {
+        first->value = begin;
+        first->value_len = (unsigned)(req->joined_end++ - begin);
+    }
+    return 0;
+}
+
+int http_fields_join(struct http_request *req, struct err *err) {
+    unsigned kept = 0;
+    int r = 0;
+    for (unsigned i = 0; i < req->fields_count && !r; i++) {
+        if (!req->fields[i].value)
+            continue;
+        if (req->fields[i].single == SINGLES)
+            r = join_lines(req, i);
+        req->fields[kept++] = req->fields[i];
+    }
+    req->fields_count = kept;
+    return r ? err_set(err, r, "out of memory") : 0;
+}
+
+/* -- as handlers read them ---------------------------------------------------------------------------------------------- */
+
+const char *http_request_header(const struct http_request *req, const char *name) {
+    const unsigned n = (unsigned)strlen(name);
+    for (unsigned i = 0; i < req->fields_count; i++)
+        if (http_fields_is_named(&req->fields[i], name, n))
             return req->fields[i].value;
+    return NULL;
+}
+
+const char *http_request_credentials(const struct http_request *req, const char *scheme) {
+    const char *value = http_request_header(req, "Authorization");
+    const size_t n = strlen(scheme);
+    if (!value || strncasecmp(value, scheme, n) != 0 || (value[n] && value[n] != ' '))
+        return NULL;
+    return value + n + strspn(value + n, " ");
+}
+
+const char *http_request_cookie(const struct http_request *req, const char *name, size_t *len) {
+    const char *at = http_request_header(req, "Cookie");
+    const size_t n = strlen(name);
+    for (; at; at = strchr(at, ';'), at = at ? at + 1 : NULL) {
+        at += strspn(at, " \t");
+        if (strncmp(at, name, n) != 0 || at[n] != '=')
+            continue;
+        at += n + 1;
+        *len = strcspn(at, "; \t");
+        return at;
+    }
     return NULL;
 }
 
@@ -28,19 +169,6 @@ bool http_request_is_media_type(const struct http_request *req, const char *type
 /* The library reads a body by Transfer-Encoding and ignores a Content-Length beside it; a proxy in front may do the opposite and
  * would then see other requests than we do (RFC 9112 11.2, request smuggling). So everything ambiguous is refused. */
 
-/* Fields that change what the message is or who sends it: two of them have no meaning that everybody shares. */
-enum single { SINGLE_HOST, SINGLE_EXPECT, SINGLE_TYPE, SINGLE_AUTHORIZATION, SINGLE_LENGTH, SINGLE_CODING, SINGLES };
-static const char *const single_names[SINGLES] = {"Host",          "Expect",         "Content-Type",
-                                                  "Authorization", "Content-Length", "Transfer-Encoding"};
-static const unsigned char single_lens[SINGLES] = {4, 6, 12, 13, 14, 17}; /* all different: the length picks the candidate */
-
-static int find_single(const struct http_field *field) {
-    for (int i = 0; i < SINGLES; i++)
-        if (single_lens[i] == field->name_len)
-            return strncasecmp(field->name, single_names[i], field->name_len) ? SINGLES : i;
-    return SINGLES;
-}
-
 static int check_syntax(const struct http_field *field, struct err *err) {
     if (!http_is_token(field->name, field->name_len))
         return err_set(err, ERR_INVALID, "a header field has a malformed name");
@@ -50,9 +178,9 @@ static int check_syntax(const struct http_field *field, struct err *err) {
 }
 
 /* Tokens of SPNEGO hold what a domain says of somebody's groups; they may be larger than all other fields together (RFC 4559). */
-static bool is_negotiate(const struct http_field *field, int single) {
+static bool is_negotiate(const struct http_field *field) {
     static const char scheme[] = "Negotiate ";
-    return single == SINGLE_AUTHORIZATION && field->value_len >= sizeof(scheme) - 1 &&
+    return field->single == SINGLE_AUTHORIZATION && field->value_len >= sizeof(scheme) - 1 &&
            strncasecmp(field->value, scheme, sizeof(scheme) - 1) == 0;
 }
 
@@ -70,14 +198,15 @@ static int http_request_check_each(const struct http_request *req, const char *f
     size_t bytes = 0, token_bytes = 0;
     for (unsigned i = 0; i < req->fields_count; i++) {
         const struct http_field *field = &req->fields[i];
-        int r = check_syntax(field, err), single = find_single(field);
+        const unsigned single = field->single;
+        int r = check_syntax(field, err);
         if (r)
             return r;
         if (single < SINGLES && found[single])
-            return err_set(err, ERR_INVALID, "the header field %s is given twice", single_names[single]);
+            return err_set(err, ERR_INVALID, "the header field %s is given twice", singles[single].name);
         if (single < SINGLES)
             found[single] = field->value;
-        *(is_negotiate(field, single) ? &token_bytes : &bytes) += field->name_len + field->value_len + 4;
+        *(is_negotiate(field) ? &token_bytes : &bytes) += field->name_len + field->value_len + 4;
     }
     return http_request_check_size(bytes, token_bytes, err);
 }
@@ -124,25 +253,32 @@ int http_fields_check(const struct http_request *req, bool *has_body, int64_t *b
 
 /* -- who the client is when trusted proxies stand between ---------------------------------------------------------- */
 
+static bool http_fields_is_port(const char *text) {
+    const size_t n = strspn(text, "0123456789");
+    return n && n <= 5 && !text[n];
+}
+
 /* Reads one element ("192.0.2.1", "192.0.2.1:4711", "[2001:db8::1]:80", blanks around). */
 static bool parse_element(const char *text, size_t len, uint8_t out[16]) {
     char addr[INET6_ADDRSTRLEN + 8];
-    while (len && (*text == ' ' || *text == '\t'))
+    while (len && is_blank(*text))
         text++, len--;
-    while (len && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+    while (len && is_blank(text[len - 1]))
         len--;
     if (!len || len >= sizeof(addr))
         return false;
     memcpy(addr, text, len);
     addr[len] = '\0';
-    if (addr[0] == '[') {
-        addr[strcspn(addr, "]")] = '\0';
-        return net_addr_parse(addr + 1, out);
-    }
-    char *colon = strchr(addr, ':');
-    if (colon && !strchr(colon + 1, ':')) /* one colon: IPv4 with port */
-        *colon = '\0';
-    return net_addr_parse(addr, out);
+    char *end = strchr(addr, addr[0] == '[' ? ']' : ':'), *port = end;
+    if (addr[0] == '[' && (!end || (*++port && *port != ':')))
+        return false;
+    if (addr[0] != '[' && end && strchr(end + 1, ':')) /* several colons: IPv6 */
+        end = port = NULL;
+    if (port && *port && !http_fields_is_port(port + 1))
+        return false;
+    if (end)
+        *end = '\0';
+    return net_addr_parse(addr + (addr[0] == '['), out);
 }
 
 /* From the right: each trusted proxy vouches for the element before it; the first address that is not a proxy's is the client.

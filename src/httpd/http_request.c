@@ -107,6 +107,9 @@ void http_request_destroy(struct http_request *req) {
     if (req->fields_text)
         secret_wipe(req->fields_text, req->fields_text_bytes);
     free(req->fields_text);
+    if (req->joined)
+        secret_wipe(req->joined, req->joined_bytes);
+    free(req->joined);
     request_free(req);
 }
 

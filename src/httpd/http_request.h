@@ -34,9 +34,13 @@ void http_request_query_at(const struct http_request *req, unsigned i, const cha
 /* ERR_INVALID naming the first query parameter that is not in `allowed` (ended by NULL); the remedy lists the known ones. */
 int http_request_check_query(const struct http_request *req, const char *const *allowed, struct err *err);
 
-/* First value of a header field, name in any case; NULL if absent. Content-Length, Content-Type, Host, Authorization and
- * Transfer-Encoding occur at most once (else 400 before any handler). */
+/* Value of a header field, name in any case; NULL if absent. No blanks around it. What came in several lines is one list, in their order; Authorization,
+ * Content-Length, Content-Type, Expect, Host, KaaS-Replaces, Transfer-Encoding, vmware-api-session-id and X-KaaS come once (else 400 before any handler). */
 const char *http_request_header(const struct http_request *req, const char *name);
+/* What Authorization has behind this scheme ("Bearer") and the blanks after it, "" if nothing; NULL if it is absent or of another scheme (RFC 9110 11.4). */
+const char *http_request_credentials(const struct http_request *req, const char *scheme);
+/* Value of the first cookie of this name, *len bytes; NULL if there is none (RFC 6265 4.2.1). */
+const char *http_request_cookie(const struct http_request *req, const char *name, size_t *len);
 /* True if Content-Type names this media type ("application/json"), whatever its parameters. */
 bool http_request_is_media_type(const struct http_request *req, const char *type);
 

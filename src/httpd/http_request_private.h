@@ -32,6 +32,7 @@ struct http_pair {
 struct http_field {
     const char *name, *value;
     unsigned name_len, value_len;
+    unsigned single; /* which of those that come once only; set by http_fields_add */
 };
 
 /* Life of slow work; changes only by compare-and-swap, so that exactly one side ends the wait. */
@@ -98,6 +99,8 @@ struct http_request {
     struct route_path path;
     struct route_match match;
     unsigned query_count, fields_count;
+    char *joined, *joined_end; /* values of fields that came in several lines */
+    size_t joined_bytes;
     char *fields_text; /* own copy of the header fields, once the request goes slow */
     size_t fields_text_bytes;
     struct strbuf body;
@@ -143,9 +146,15 @@ int http_target_check(const struct http_request *req, struct err *err);
 /* Decodes path and query and finds the route. 400, 404, 405; match.allowed is set for 405. */
 int http_target_parse(struct http_request *req, const struct route_table *table, struct err *err);
 
-/* Checks all header fields: number, size, token names, no control characters, single-valued ones single, framing unambiguous
- * (RFC 9112 6.3: Content-Length and Transfer-Encoding together, or either twice, is an attack). Sets *has_body and
- * *body_bytes (-1: unknown, chunked). */
+/* Takes over one line of the header, as the library has it, without the blanks around its value (RFC 9112 5.1); the texts must be writable and live as
+ * long as the request is fast, with a NUL behind each. All lines first, then http_fields_join. ERR_HEADERS_TOO_LARGE: there are too many. */
+int http_fields_add(struct http_request *req, struct http_field line, struct err *err);
+/* Makes one field of the lines of one name, in their order (RFC 9110 5.3; cookies: RFC 9113 8.2.3), so that nobody reads a part of what was sent. Those that may
+ * come once only stay as they are, for http_fields_check. ERR_NOMEM. */
+int http_fields_join(struct http_request *req, struct err *err);
+
+/* Checks all header fields: size, token names, no control characters, single-valued ones single, framing unambiguous (RFC 9112 6.3:
+ * Content-Length and Transfer-Encoding together, or either twice, is an attack). Sets *has_body and *body_bytes (-1: unknown, chunked). */
 int http_fields_check(const struct http_request *req, bool *has_body, int64_t *body_bytes, struct err *err);
 
 /* The client behind proxies: walks X-Forwarded-For from the right over trusted addresses; `out` keeps the peer if there is none. */

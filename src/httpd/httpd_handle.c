@@ -218,17 +218,13 @@ static bool is_next_line(const char *end, const char *next) {
 static enum MHD_Result collect_field(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len, const char *value,
                                      size_t value_len) {
     struct head *head = cls;
-    struct http_request *req = head->req;
     (void)kind;
-    if (req->fields_count == HTTP_FIELDS_MAX) {
-        req->result = err_set(&req->err, ERR_HEADERS_TOO_LARGE, "the request has more than %u header fields", HTTP_FIELDS_MAX);
-        return MHD_NO;
-    }
     head->has_gap |= !is_next_line(head->end, name);
     value = value ? value : name + name_len;
     head->end = value + value_len;
-    req->fields[req->fields_count++] = (struct http_field){name, value, (unsigned)name_len, (unsigned)value_len};
-    return MHD_YES;
+    head->req->result =
+        http_fields_add(head->req, (struct http_field){name, value, (unsigned)name_len, (unsigned)value_len, 0}, &head->req->err);
+    return head->req->result ? MHD_NO : MHD_YES;
 }
 
 static void collect_head(struct http_request *req, const char *method, const char *url, const char *version) {
@@ -243,6 +239,8 @@ static void collect_head(struct http_request *req, const char *method, const cha
         req->result =
             err_set(&req->err, ERR_INVALID,
                     "the request line or the header has a NUL, two blanks in a row, or a field that goes on in the next line");
+    if (!req->result)
+        req->result = http_fields_join(req, &req->err);
 }
 
 static bool is_good_id(const char *id) {
@@ -264,10 +262,12 @@ static void make_id(char out[HTTP_REQUEST_ID_BYTES]) {
     out[ID_PREFIX_BYTES + 9] = '\0';
 }
 
+/* Of a header that was not taken over whole nothing is believed: what a proxy wrote into it may be missing. */
 static void httpd_handle_identify(struct http_request *req) {
     const struct http_conn *conn = req->conn;
-    const char *id = conn->is_proxy || conn->httpd->is_unix ? http_request_header(req, "X-Request-ID") : NULL;
-    const char *forwarded = conn->is_proxy ? http_request_header(req, "X-Forwarded-For") : NULL;
+    const bool is_proxy = conn->is_proxy && !req->result;
+    const char *id = is_proxy || conn->httpd->is_unix ? http_request_header(req, "X-Request-ID") : NULL;
+    const char *forwarded = is_proxy ? http_request_header(req, "X-Forwarded-For") : NULL;
     if (is_good_id(id))
         (void)snprintf(req->id, sizeof(req->id), "%s", id);
     else

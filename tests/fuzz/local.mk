@@ -5,7 +5,7 @@ EXTRA_DIST += tests/fuzz/corpus
 if FUZZING
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
+FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_fields tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
     tests/fuzz/fuzz_pac tests/fuzz/fuzz_pilot tests/fuzz/fuzz_release tests/fuzz/fuzz_route \
     tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml
 noinst_PROGRAMS += $(FUZZ_TARGETS)
@@ -28,6 +28,11 @@ tests_fuzz_fuzz_coding_SOURCES = tests/fuzz/fuzz_coding.c
 tests_fuzz_fuzz_coding_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd
 tests_fuzz_fuzz_coding_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_coding_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
+
+tests_fuzz_fuzz_fields_SOURCES = tests/fuzz/fuzz_fields.c
+tests_fuzz_fuzz_fields_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd
+tests_fuzz_fuzz_fields_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_fields_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
 
 tests_fuzz_fuzz_hx_SOURCES = tests/fuzz/fuzz_hx.c
 tests_fuzz_fuzz_hx_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/hx

@@ -32,14 +32,14 @@ static int use_socket(struct api_call *call, uid_t uid, struct err *err) {
 }
 
 static int find_token(const struct api_call *call, const char **out, struct err *err) {
-    const char *header = http_request_header(call->req, "Authorization");
-    if (!header) {
+    const char *token = http_request_credentials(call->req, "Bearer");
+    if (!http_request_header(call->req, "Authorization")) {
         (void)err_set(err, ERR_UNAUTHENTICATED, "there is no token in the request");
         return err_remedy(err, "sign in and send the header Authorization: Bearer TOKEN");
     }
-    if (strncasecmp(header, "Bearer ", 7) != 0 || !header[7])
+    if (!token || !*token)
         return err_set(err, ERR_UNAUTHENTICATED, "the Authorization header is not of the form Bearer TOKEN");
-    *out = header + 7;
+    *out = token;
     return 0;
 }
 
@@ -169,20 +169,13 @@ static int authn_finish(struct api_call *call, enum authn_step *step, struct err
 }
 
 const char *authn_cookie(const struct api_call *call, char buffer[AUTHN_COOKIE_BYTES]) {
-    static const char name[] = AUTHN_COOKIE_NAME "=";
-    const char *header = http_request_header(call->req, "Cookie");
-    for (const char *at = header; at; at = strchr(at, ';'), at = at ? at + 1 : NULL) {
-        at += strspn(at, " ");
-        if (!str_starts(at, name))
-            continue;
-        at += sizeof(name) - 1;
-        if (strspn(at, "0123456789abcdef") != AUTHN_COOKIE_BYTES - 1)
-            return NULL;
-        memcpy(buffer, at, AUTHN_COOKIE_BYTES - 1);
-        buffer[AUTHN_COOKIE_BYTES - 1] = '\0';
-        return buffer;
-    }
-    return NULL;
+    size_t len = 0;
+    const char *cookie = http_request_cookie(call->req, AUTHN_COOKIE_NAME, &len);
+    if (!cookie || len != AUTHN_COOKIE_BYTES - 1 || strspn(cookie, "0123456789abcdef") < len)
+        return NULL;
+    memcpy(buffer, cookie, len);
+    buffer[len] = '\0';
+    return buffer;
 }
 
 /* No foreign page can send the header. */

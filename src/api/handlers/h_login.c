@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "accounts.h"
 #include "api_call.h"
@@ -173,16 +172,16 @@ static int login_service_by_kerberos(struct api_call *call, const char *principa
  * ERR_NOT_FOUND where the session is not in memory. */
 static int login_service_by_token(struct api_call *call, bool may_block, struct err *err) {
     struct signon *signon = call->api->options.signon;
-    const char *header = http_request_header(call->req, "Authorization");
+    const char *token = http_request_credentials(call->req, "Bearer");
     const struct service_account *found = NULL;
     struct signon_bearer bearer = {0};
     struct service_caller *service;
     const struct principal *who;
     int rc;
-    if (!header || strncasecmp(header, "Bearer ", 7) != 0)
+    if (!token)
         return err_set(err, ERR_UNAUTHENTICATED, "there is no token in the request");
-    rc = may_block ? signon_verify_slow(signon, header + 7, &bearer, err)
-                   : signon_verify_from(signon, http_request_client(call->req), header + 7, &bearer, err);
+    rc = may_block ? signon_verify_slow(signon, token, &bearer, err)
+                   : signon_verify_from(signon, http_request_client(call->req), token, &bearer, err);
     if (rc)
         return rc;
     who = live_session_who(bearer.session);
@@ -506,14 +505,14 @@ static int login_negotiate_begin(struct api_call *call, const char *remedy, stru
 
 /* Finds the token, in header or body. ERR_UNAUTHENTICATED when there is none, which is how a client asks for the scheme. */
 static int login_negotiate_read(struct api_call *call, struct err *err) {
-    const char *header = http_request_header(call->req, "Authorization");
     const struct member_body body = {.more = JSON_MEMBERS(JSON_NEEDS(STRING, "token"))};
     size_t body_bytes = 0;
     int rc = login_negotiate_begin(call, "an administrator sets auth.kerberos.keytab", err);
     if (rc)
         return rc;
     (void)http_request_body(call->req, &body_bytes);
-    if (kerberos_read_header(header, &login_of(call)->token))
+    login_of(call)->token = http_request_credentials(call->req, "Negotiate");
+    if (login_of(call)->token)
         return body_bytes ? err_set(err, ERR_INVALID, "give the token either in the header or in the body, not both") : 0;
     rc = body_bytes ? api_read_members(call, "application/json", &body, err) : need_token(err);
     login_of(call)->token = rc ? NULL : json_get_string(call->body, "token");
@@ -712,9 +711,8 @@ static int h_login_go_on(struct api_call *call, struct err *err) {
 
 /* The token, in header or body; NULL: none was sent. Borrowed. */
 static const char *find_ticket(const struct api_call *call) {
-    const char *text = NULL;
-    return kerberos_read_header(http_request_header(call->req, "Authorization"), &text) ? text
-                                                                                        : json_get_string(call->body, "token");
+    const char *text = http_request_credentials(call->req, "Negotiate");
+    return text ? text : json_get_string(call->body, "token");
 }
 
 /* The account of a program is known by name: a ticket that bears the name and belongs to somebody else proves nothing. */

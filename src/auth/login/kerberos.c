@@ -21,10 +21,6 @@
 
 _Static_assert(REPLAY_DIGEST_BYTES == GSS_DIGEST_BYTES, "one digest for both");
 
-bool kerberos_read_header(const char *header, const char **text) {
-    return negotiate_is_scheme(header, text);
-}
-
 void kerberos_leg_free(void *leg) {
     gss_negotiation_free(leg);
 }

@@ -46,9 +46,6 @@ void kerberos_free(struct kerberos *kerberos); /* no call may be running; NULL i
 /* The certificate (PEM, the first one) that clients see: what they bind themselves to (RFC 5929, tls-server-end-point). ERR_UNPROCESSABLE. */
 int kerberos_set_certificate(struct kerberos *kerberos, const char *cert_pem, struct err *err);
 
-/* Is this value of Authorization one of Negotiate? Then *text gets its token, "" if there is none. NULL is no such value. */
-bool kerberos_read_header(const char *header, const char **text);
-
 struct kerberos_token {
     const char *text;          /* base64, from header or body */
     struct kerberos_leg *kept; /* taken over; NULL: none */

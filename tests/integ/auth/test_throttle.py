@@ -127,6 +127,35 @@ def test_many_strangers_keep_nobody_out(site: Site) -> None:
     assert held.status_code == 200
 
 
+def sign_on_by_lines(site: Site, addresses: list[str], user: str, password: str) -> int:
+    """With a line of X-Forwarded-For for each: the last one is the proxy's, what stands before it the client wrote itself."""
+    connection = http.client.HTTPSConnection("127.0.0.1", site.world.kaasd.port, timeout=READY_LIMIT_S,
+                                             context=ssl.create_default_context(cafile=str(site.world.kaasd.tls.ca_file)))
+    body = json.dumps({"username": user, "password": password, "source": "local"}).encode()
+    connection.putrequest("POST", "/v2/login/password")
+    for name, value in [("X-KaaS", "1"), ("Content-Type", "application/json"), ("Content-Length", str(len(body))),
+                        *(("X-Forwarded-For", address) for address in addresses)]:
+        connection.putheader(name, value)
+    connection.endheaders(body)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_line_of_the_client_itself_is_not_believed(site: Site) -> None:
+    """haproxy's `option forwardfor` appends a line behind those of the client: the last one counts (RFC 9110, section 5.3)."""
+    guesser = "192.0.2.133"
+    statuses = [sign_on_by_lines(site, [f"203.0.113.{number}", guesser], f"nobody-{uuid.uuid4()}", PASSWORD)
+                for number in range(FREE_PARTY + 8)]
+    assert statuses[:FREE_PARTY] == [401] * FREE_PARTY and 429 in statuses, statuses
+    user = site.new_user()
+    for lines in (["203.0.113.200", "198.51.100.8"], ["203.0.113.200, 198.51.100.8"],
+                  ["203.0.113.200, 203.0.113.201", "", "198.51.100.8:4711"]):
+        assert sign_on_by_lines(site, lines, user, PASSWORD) == 200
+        line = next(site.world.admin.items("/v2/audit", action="login"))
+        assert (line["principal_name"], line["address"]) == (user, "198.51.100.8"), lines
+
+
 def test_two_ways_to_write_an_account_of_a_vcenter_are_one_name(site: Site) -> None:
     name = f"guessed-{uuid.uuid4()}"
     ways = [f"{name}@vsphere.local", f"VSPHERE.LOCAL\\{name}", f"{name}@VSPHERE.LOCAL"]

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import http.client
 import json
+import ssl
 import time
 import uuid
 from collections.abc import Iterator
@@ -110,6 +112,18 @@ def test_no_token_is_told_how_to_get_one(world: World) -> None:
 @pytest.mark.parametrize("value", ["Basic YWRtaW46YWRtaW4=", "Bearer", "Bearer ", "bearer", "Token abc", "Bearer a b", ""])
 def test_an_authorization_of_another_form_is_refused(world: World, value: str) -> None:
     world.kaasd.api().refused(401, "unauthenticated", "GET", "/v2/clusters", headers={"Authorization": value})
+
+
+@pytest.mark.parametrize("form", ["Bearer   {}", "bearer {}", "  Bearer {} ", "Bearer {}\t"])
+def test_blanks_around_a_token_are_none_of_it(world: World, forger: forge.Forger, form: str) -> None:
+    """RFC 9110, sections 5.5 and 11.4. By a raw connection: requests lets no such value pass."""
+    trust = ssl.create_default_context(cafile=str(world.kaasd.tls.ca_file))
+    connection = http.client.HTTPSConnection("127.0.0.1", world.kaasd.port, context=trust)
+    connection.putrequest("GET", "/v2/whoami")
+    connection.putheader("Authorization", form.format(forger.token()))
+    connection.endheaders()
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 @pytest.mark.parametrize("alg", ["none", "None", "NONE", ""])

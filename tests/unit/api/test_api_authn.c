@@ -33,6 +33,18 @@ const char *http_request_header(const struct http_request *req, const char *name
     return str_eq(name, "Authorization") ? req->authorization : NULL;
 }
 
+const char *http_request_credentials(const struct http_request *req, const char *scheme) {
+    const size_t n = strlen(scheme);
+    return req->authorization && !strncasecmp(req->authorization, scheme, n) && req->authorization[n] == ' '
+               ? req->authorization + n + 1
+               : NULL;
+}
+
+const char *http_request_cookie(const struct http_request *req, const char *name, size_t *len) {
+    (void)req, (void)name, (void)len;
+    return NULL;
+}
+
 bool http_request_peer_uid(const struct http_request *req, uid_t *uid) {
     *uid = req->uid;
     return req->uid != NO_UID;

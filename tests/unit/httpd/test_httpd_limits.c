@@ -439,6 +439,13 @@ static void test_unix_socket(void **state) {
     client_read(fd, false, &r);
     assert_non_null(strstr(r.body, "client=192.0.2.1 ")); /* the rightmost that no proxy vouches for */
     reply_done(&r);
+    /* a client's own line, and that of a proxy which appends one, as haproxy does */
+    client_send(fd, "GET /who HTTP/1.1\r\nHost: t\r\nX-Forwarded-For: 203.0.113.9\r\nX-Request-ID: theirs\r\n"
+                    "X-Forwarded-For: 192.0.2.1\r\nX-Request-ID: ours\r\n\r\n");
+    client_read(fd, false, &r);
+    assert_non_null(strstr(r.body, "client=192.0.2.1 "));
+    assert_null(strstr(r.body, "theirs"));
+    reply_done(&r);
     close(fd);
     fixture_stop(&fx);
     assert_int_equal(rmdir(dir), 0);
