@@ -269,6 +269,8 @@ static bool gss_accept_passes(const struct gss_acceptor *acceptor, const struct 
         gss_accept_refuse(out, GSS_MALFORMED, GSS_REASON_MALFORMED, "not a token of SPNEGO or Kerberos");
     else if (seen->kind == NEGOTIATE_NTLM || (seen->kind == NEGOTIATE_SPNEGO && seen->offers_ntlm && !seen->offers_krb5))
         gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_NTLM, "NTLM is not spoken here");
+    else if (seen->kind == NEGOTIATE_OTHER)
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, "a token of another mechanism than Kerberos");
     else if (seen->authenticator.bytes && !gss_takes_enctype(acceptor, seen->ticket_enctype))
         gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_ENCTYPE, "the encryption type of the ticket is not accepted");
     else if (seen->authenticator.bytes && !gss_takes_enctype(acceptor, seen->session_enctype))
@@ -331,12 +333,18 @@ static void judge_failure(const struct gss_acceptor *acceptor, struct gss_answer
 static void gss_accept_judge(const struct gss_acceptor *acceptor, OM_uint32 major, struct gss_answer *out) {
     switch (GSS_ROUTINE_ERROR(major)) {
     case GSS_S_BAD_BINDINGS: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_BINDING, NULL); break;
-    case GSS_S_BAD_MECH: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, NULL); break;
+    case GSS_S_BAD_MECH:
+    case GSS_S_NO_CRED: /* our credential is there: it is for no such mechanism */
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, NULL);
+        break;
+    case GSS_S_CREDENTIALS_EXPIRED: /* the client's ticket: a key of ours does not expire */
+        gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_EXPIRED, NULL);
+        break;
     case GSS_S_DUPLICATE_TOKEN:
     case GSS_S_OLD_TOKEN: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_REPLAY, NULL); break;
-    case GSS_S_NO_CRED: /* the keytab was there a moment ago, and has a key: it has none for this mechanism */
-    case GSS_S_CREDENTIALS_EXPIRED:
-    case GSS_S_DEFECTIVE_CREDENTIAL: gss_accept_refuse(out, GSS_UNAVAILABLE, GSS_REASON_KEYTAB, NULL); break;
+    case GSS_S_DEFECTIVE_CREDENTIAL: /* ours, which we have made of the keytab */
+        gss_accept_refuse(out, GSS_UNAVAILABLE, GSS_REASON_KEYTAB, NULL);
+        break;
     case GSS_S_DEFECTIVE_TOKEN: gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MALFORMED, NULL); break;
     default: judge_failure(acceptor, out); break;
     }
@@ -443,6 +451,16 @@ static int accept_bytes(struct gss_acceptor *acceptor, const struct gss_token *t
     return gss_accept_take_step(acceptor, token, &negotiation, out) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
+/* A copy with the OID that the library knows in the frame: both are equally long. */
+static int rename_mechanism(const struct gss_token *token, const struct negotiate_token *seen, uint8_t **out, struct err *err) {
+    *out = malloc(token->count);
+    if (!*out)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    memcpy(*out, token->bytes, token->count);
+    memcpy(*out + (seen->old_oid.bytes - token->bytes), gss_oid_krb5.elements, seen->old_oid.count);
+    return 0;
+}
+
 int gss_acceptor_accept(struct gss_acceptor *acceptor, const struct gss_token *token, struct gss_answer *out, struct err *err) {
     struct negotiate_token seen;
     struct gss_token framed = *token;
@@ -450,10 +468,12 @@ int gss_acceptor_accept(struct gss_acceptor *acceptor, const struct gss_token *t
     int rc = 0;
     *out = (struct gss_answer){.kvno = -1};
     negotiate_read(token->bytes, token->count, &seen);
-    if (seen.kind == NEGOTIATE_AP_REQ) {
+    if (seen.kind == NEGOTIATE_AP_REQ)
         rc = negotiate_frame(token->bytes, token->count, &bytes, &framed.count, err);
+    else if (seen.old_oid.bytes)
+        rc = rename_mechanism(token, &seen, &bytes, err);
+    if (bytes)
         framed.bytes = bytes;
-    }
     if (rc)
         gss_negotiation_free(token->kept);
     else

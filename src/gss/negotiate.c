@@ -117,8 +117,13 @@ static bool is_oid(struct slice in, const uint8_t *oid, size_t n) {
     return in.left == n && memcmp(in.at, oid, n) == 0;
 }
 
+/* Windows wrote one bit of it wrong, and goes on naming both (MS-SPNG 1.9, MS-KILE). */
+static bool is_old_krb5(struct slice oid) {
+    return is_oid(oid, oid_krb5_microsoft, sizeof(oid_krb5_microsoft));
+}
+
 static bool is_krb5(struct slice oid) {
-    return is_oid(oid, oid_krb5, sizeof(oid_krb5)) || is_oid(oid, oid_krb5_microsoft, sizeof(oid_krb5_microsoft));
+    return is_oid(oid, oid_krb5, sizeof(oid_krb5)) || is_old_krb5(oid);
 }
 
 /* -- krb5 ------------------------------------------------------------------------------------------------------------------- */
@@ -174,15 +179,18 @@ static bool read_ap_req(struct slice in, struct negotiate_token *out) {
 }
 
 /* Behind the OID of krb5: two bytes that say what it is. */
-static bool read_krb5_body(struct slice in, struct negotiate_token *out) {
+static bool read_krb5_body(struct slice oid, struct slice in, struct negotiate_token *out) {
     struct slice id = take_bytes(&in, sizeof(token_id_ap_req));
+    if (is_old_krb5(oid))
+        out->old_oid = (struct negotiate_part){oid.at, oid.left};
     return is_oid(id, token_id_ap_req, sizeof(token_id_ap_req)) && read_ap_req(in, out);
 }
 
-static bool read_krb5(struct slice in, struct negotiate_token *out) {
+/* In the frame of GSS-API. One of another mechanism is nobody's here: the library goes on without it. */
+static bool read_framed(struct slice in, struct negotiate_token *out) {
     struct slice body = negotiate_take_value(&in, TAG_GSS);
     struct slice oid = negotiate_take_value(&body, TAG_OID);
-    return !in.left && !body.is_bad && is_krb5(oid) && read_krb5_body(body, out);
+    return !in.left && !body.is_bad && (!is_krb5(oid) || read_krb5_body(oid, body, out));
 }
 
 /* -- SPNEGO ----------------------------------------------------------------------------------------------------------------- */
@@ -202,7 +210,7 @@ static bool read_mech_token(struct slice in, struct negotiate_token *out) {
     struct slice token = negotiate_take_value(&in, TAG_OCTETS);
     if (in.is_bad || in.left)
         return false;
-    return !negotiate_is_next(&token, TAG_GSS) || read_krb5(token, out);
+    return !negotiate_is_next(&token, TAG_GSS) || read_framed(token, out);
 }
 
 /* libkrb5 (1.20) reads on inside such a part, behind its first value, for what comes next. What it may find there is not what we see: so there must
@@ -237,14 +245,16 @@ static bool negotiate_read_next(struct slice in, struct negotiate_token *out) {
     return !token.left || read_mech_token(token, out);
 }
 
-/* Either SPNEGO or krb5, told by the OID. */
+/* SPNEGO, krb5 or another mechanism, told by the OID. */
 static enum negotiate_kind read_gss(struct slice in, struct negotiate_token *out) {
     struct slice outer = in, body = negotiate_take_value(&outer, TAG_GSS), oid = negotiate_take_value(&body, TAG_OID);
     if (outer.is_bad || outer.left || body.is_bad)
         return NEGOTIATE_MALFORMED;
     if (is_oid(oid, oid_spnego, sizeof(oid_spnego)))
         return negotiate_read_init(body, out) ? NEGOTIATE_SPNEGO : NEGOTIATE_MALFORMED;
-    return is_krb5(oid) && read_krb5_body(body, out) ? NEGOTIATE_KRB5 : NEGOTIATE_MALFORMED;
+    if (!is_krb5(oid))
+        return NEGOTIATE_OTHER;
+    return read_krb5_body(oid, body, out) ? NEGOTIATE_KRB5 : NEGOTIATE_MALFORMED;
 }
 
 static enum negotiate_kind negotiate_read_kind(struct slice in, struct negotiate_token *out) {
@@ -293,15 +303,6 @@ int negotiate_frame(const uint8_t *ap_req, size_t n, uint8_t **out, size_t *out_
 }
 
 /* -- base64 ----------------------------------------------------------------------------------------------------------------- */
-
-bool negotiate_is_scheme(const char *header, const char **text) {
-    static const char scheme[] = "Negotiate";
-    const size_t n = sizeof(scheme) - 1;
-    if (!header || strncasecmp(header, scheme, n) != 0 || (header[n] && header[n] != ' '))
-        return false;
-    *text = header + n + strspn(header + n, " ");
-    return true;
-}
 
 int negotiate_decode(const char *text, uint8_t **out, size_t *n, struct err *err) {
     size_t length = strlen(text), pads = length && text[length - 1] == '=' ? 1U + (length > 1 && text[length - 2] == '=') : 0;

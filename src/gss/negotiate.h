@@ -20,6 +20,7 @@ enum negotiate_kind {
     NEGOTIATE_SPNEGO_NEXT, /* a later one, which needs what was kept of the first */
     NEGOTIATE_KRB5,        /* a token of krb5 without SPNEGO */
     NEGOTIATE_AP_REQ,      /* a bare AP-REQ, without the frame that GSS-API wants */
+    NEGOTIATE_OTHER,       /* a token of another mechanism without SPNEGO */
 };
 
 /* Bytes inside the token. */
@@ -31,6 +32,7 @@ struct negotiate_part {
 struct negotiate_token {
     enum negotiate_kind kind;
     bool offers_krb5, offers_ntlm;       /* SPNEGO: in its list of mechanisms */
+    struct negotiate_part old_oid;       /* of the frame around krb5's token, if it is the one that Microsoft wrote by mistake */
     struct negotiate_part authenticator; /* its ciphertext: another one in each token that a client makes */
     int ticket_enctype;                  /* what the ticket is sealed with (RFC 3961 number); 0 without an AP-REQ */
     int session_enctype;                 /* of the key that client and service share; 0 likewise */
@@ -43,9 +45,6 @@ void negotiate_read(const uint8_t *token, size_t n, struct negotiate_token *out)
 /* Makes a token of krb5 out of a bare AP-REQ: puts the frame before it that GSS-API wants (RFC 4121 section 4.1). *out is freed by the caller.
  * ERR_NOMEM. */
 int negotiate_frame(const uint8_t *ap_req, size_t n, uint8_t **out, size_t *out_n, struct err *err);
-
-/* Is this header value of the scheme Negotiate (any case)? Then *text gets what follows it, "" if nothing does. */
-bool negotiate_is_scheme(const char *header, const char **text);
 
 /* Base64 with padding (RFC 4648 section 4), nothing else, at most NEGOTIATE_TOKEN_BYTES_MAX bytes. *out is freed by the caller. ERR_INVALID when malformed
  * or empty, ERR_TOO_LARGE, ERR_NOMEM. */

@@ -32,20 +32,18 @@ static void read_token(const uint8_t *token, size_t n) {
     struct negotiate_token seen;
     negotiate_read(token, n, &seen);
     check_inside(token, n, &seen.authenticator);
+    check_inside(token, n, &seen.old_oid);
     if (seen.kind == NEGOTIATE_MALFORMED && (seen.authenticator.bytes || seen.offers_krb5 || seen.offers_ntlm))
         abort();
     if (seen.kind == NEGOTIATE_AP_REQ)
         check_frame(token, n, &seen);
 }
 
-static void read_header(const char *header) {
-    const char *text = NULL;
+static void read_text(const char *text) {
     _cleanup_free_ uint8_t *token = NULL;
     _cleanup_free_ char *again = NULL;
     struct err err = {0};
     size_t n;
-    if (!negotiate_is_scheme(header, &text))
-        return;
     if (negotiate_decode(text, &token, &n, &err)) {
         if (!err.code)
             abort();
@@ -86,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     memcpy(copy, data + 1, n - 1);
     copy[n - 1] = '\0';
     if (data[0] % 2)
-        read_header((const char *)copy);
+        read_text((const char *)copy);
     else if (data[0] & 2)
         read_lines(copy, n - 1);
     else {

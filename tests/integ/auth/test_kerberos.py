@@ -28,6 +28,7 @@ from env.wait import until
 pytestmark = pytest.mark.slow
 PATH = "/v2/login/kerberos"
 HEADER = {"X-KaaS": "1"}
+OLD_KRB5 = bytes.fromhex("2a864882f712010202")
 SPNEGO, KRB5, NTLM = (bytes.fromhex(oid) for oid in ("2b0601050502", "2a864886f712010202", "2b06010401823702020a"))
 NTLM_TOKEN = b"NTLMSSP\0\1\0\0\0\x07\x82\x08\xa2" + bytes(16)
 # A token of krb5, and what proves that nobody has changed the list of mechanisms: for the second leg of a negotiation.
@@ -189,6 +190,28 @@ def test_tokens_without_spnego_and_without_any_frame(place: Place) -> None:
     place.signed_in(request)
     place.refused(request, "replay")
     place.refused(again, "replay")  # the same request in its frame
+
+
+@pytest.mark.parametrize("lists", [None, [OLD_KRB5, KRB5], [KRB5, OLD_KRB5], [OLD_KRB5]])
+def test_the_mechanism_as_windows_first_wrote_it(place: Place, lists: list[bytes] | None) -> None:
+    """One bit of the OID was wrong, and clients go on naming it, in the frame of the token as well ([MS-SPNG] 1.9; go-krb5/krb5#146)."""
+    token = place.token(mech="krb5", mutual=False).replace(KRB5, OLD_KRB5, 1)
+    if lists:
+        mechs = der(0xA0, der(0x30, *[der(6, mech) for mech in lists]))
+        token = der(0x60, der(6, SPNEGO), der(0xA0, der(0x30, mechs, der(0xA2, der(4, token)))))
+    place.signed_in(token)
+
+
+def test_a_mechanism_that_nobody_knows_here(place: Place) -> None:
+    """It is refused as what it is: our keytab has no part in it."""
+    iakerb = bytes.fromhex("2b0601050205")
+    bare = der(0x60, der(6, iakerb), b"\1\0whatever")
+    place.refused(bare, "mechanism")
+    only = der(0xA0, der(0x30, der(6, iakerb)))
+    place.refused(der(0x60, der(6, SPNEGO), der(0xA0, der(0x30, only, der(0xA2, der(4, bare))))), "mechanism")
+    first = der(0xA0, der(0x30, der(6, iakerb), der(6, KRB5)))
+    answer = place.post(der(0x60, der(6, SPNEGO), der(0xA0, der(0x30, first, der(0xA2, der(4, bare))))))
+    assert answer.status_code == 401 and len(answer.headers["WWW-Authenticate"]) > len("Negotiate ")  # goes on with Kerberos
 
 
 def test_curl_negotiates(place: Place) -> None:
