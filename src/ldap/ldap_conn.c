@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ldap_text.h"
 #include "net_addr.h"
 #include "str.h"
 #include "x509.h"
@@ -324,39 +325,33 @@ int64_t ldap_conn_cert_ends_ms(const struct ldap_conn *conn) {
 #define SEAL "minssf=128,maxssf=2147483647" /* at least AES */
 #define LEAST_SSF 128
 
-/* What Active Directory says behind "data" when it refuses (MS-ERREF; the codes of LogonUser). For the log and the audit log only. */
-static const struct reason {
-    const char *code, *text;
-} reasons[] = {
-    {"525", "no such account"},         {"52e", "wrong password"},          {"52f", "account restrictions"},
-    {"530", "not at this time of day"}, {"531", "not from this computer"},  {"532", "the password has expired"},
-    {"533", "the account is disabled"}, {"701", "the account has expired"}, {"773", "the password must be changed first"},
-    {"775", "the account is locked"},
-};
-
-static const char *ldap_conn_reason_of(const char *diagnostic) {
-    const char *at = diagnostic ? strstr(diagnostic, "data ") : NULL;
-    for (size_t i = 0; at && i < ARRAY_COUNT(reasons); i++)
-        if (!strncmp(at + 5, reasons[i].code, 3) && (at[8] == ',' || !at[8] || at[8] == ' '))
-            return reasons[i].text;
-    return NULL;
-}
-
 static bool ldap_conn_is_refusal(int code) {
     return code == LDAP_INVALID_CREDENTIALS || code == LDAP_INSUFFICIENT_ACCESS || code == LDAP_INAPPROPRIATE_AUTH ||
            code == LDAP_NO_SUCH_OBJECT || code == LDAP_INVALID_DN_SYNTAX || code == LDAP_CONSTRAINT_VIOLATION ||
            code == LDAP_UNWILLING_TO_PERFORM;
 }
 
+/* How we connect is refused, whoever it is: that is for an administrator to mend. */
+static int way_refused(struct ldap_conn *conn, const struct ldap_reason *reason, const char *diagnostic, struct err *err) {
+    (void)err_set(err, ERR_UPSTREAM_DENIED, "%s refuses the bind: %s", conn->place, reason->text);
+    (void)err_detail(err, "%s", diagnostic);
+    return err_remedy(err, "%s", reason->remedy);
+}
+
 static int ldap_conn_refused(struct ldap_conn *conn, int code, struct err *err) {
     char *diagnostic = NULL;
-    const char *reason;
+    const struct ldap_reason *reason;
+    int rc = ERR_CREDENTIALS;
     (void)ldap_get_option(conn->ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &diagnostic);
-    reason = ldap_conn_reason_of(diagnostic);
-    (void)err_set(err, ERR_CREDENTIALS, REFUSED);
-    (void)err_detail(err, "%s: %s", reason ? reason : ldap_err2string(code), diagnostic ? diagnostic : "");
+    reason = ldap_text_reason(diagnostic);
+    if (reason && reason->remedy) {
+        rc = way_refused(conn, reason, diagnostic, err);
+    } else {
+        (void)err_set(err, rc, REFUSED);
+        (void)err_detail(err, "%s: %s", reason ? reason->text : ldap_err2string(code), diagnostic ? diagnostic : "");
+    }
     ldap_memfree(diagnostic);
-    return ERR_CREDENTIALS;
+    return rc;
 }
 
 int ldap_conn_bind_password(struct ldap_conn *conn, const char *dn, const char *password, struct err *err) {
@@ -391,14 +386,14 @@ static int bind_gssapi(struct ldap_conn *conn, const char *properties, void *cre
     return ldap_sasl_interactive_bind_s(conn->ld, NULL, "GSSAPI", NULL, NULL, LDAP_SASL_QUIET, ldap_conn_answer, credential);
 }
 
-static int gssapi_refused(struct ldap_conn *conn, int code, struct err *err) {
-    char *diagnostic = NULL;
+static int gssapi_fail(struct ldap_conn *conn, int code, const char *diagnostic, struct err *err) {
+    const struct ldap_reason *reason = ldap_text_reason(diagnostic);
     const bool wants_seal = code == LDAP_STRONG_AUTH_REQUIRED && !conn->is_for_kerberos;
-    (void)ldap_get_option(conn->ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &diagnostic);
+    if (reason && reason->remedy)
+        return way_refused(conn, reason, diagnostic, err);
     (void)err_set(err, wants_seal ? ERR_UPSTREAM_DENIED : ERR_CREDENTIALS, "%s does not accept our Kerberos credentials",
                   conn->place);
-    (void)err_detail(err, "%s: %s", ldap_err2string(code), diagnostic ? diagnostic : "");
-    ldap_memfree(diagnostic);
+    (void)err_detail(err, "%s: %s", reason ? reason->text : ldap_err2string(code), diagnostic ? diagnostic : "");
     if (wants_seal)
         return err_remedy(
             err,
@@ -408,6 +403,15 @@ static int gssapi_refused(struct ldap_conn *conn, int code, struct err *err) {
         err,
         "the server needs the service principal ldap/HOST for the host name of its address; here libsasl2-modules-gssapi-mit must "
         "be installed");
+}
+
+static int gssapi_refused(struct ldap_conn *conn, int code, struct err *err) {
+    char *diagnostic = NULL;
+    int rc;
+    (void)ldap_get_option(conn->ld, LDAP_OPT_DIAGNOSTIC_MESSAGE, &diagnostic);
+    rc = gssapi_fail(conn, code, diagnostic, err);
+    ldap_memfree(diagnostic);
+    return rc;
 }
 
 /* From here on everything is sealed; what is lost is not opened anew. */

@@ -5,13 +5,45 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "cleanup.h"
 #include "str.h"
 
 #define PLACE "{name}"
 #define SUB_AUTHORITIES_MAX 15U
 #define SID_HEAD_BYTES 8U
 #define DOMAIN_SIDS "S-1-5-21-"
+
+static const struct ldap_reason reasons[] = {
+    {"57", "a parameter of the request is not what the controller wants",
+     "use the server's ldaps:// address with a bind account, or its ldap:// address with Kerberos"},
+    {"525", "no such account", NULL},
+    {"52e", "wrong password", NULL},
+    {"52f", "account restrictions", NULL},
+    {"530", "not at this time of day", NULL},
+    {"531", "not from this computer", NULL},
+    {"532", "the password has expired", NULL},
+    {"533", "the account is disabled", NULL},
+    {"701", "the account has expired", NULL},
+    {"773", "the password must be changed first", NULL},
+    {"775", "the account is locked", NULL},
+    {"80090346", "the controller wants channel bindings that match its certificate",
+     "use the server's ldap:// address, or let nothing between here and the controller end TLS"}, /* SEC_E_BAD_BINDINGS */
+};
+
+const struct ldap_reason *ldap_text_reason(const char *diagnostic) {
+    static const char mark[] = "data ";
+    const char *at = diagnostic ? strstr(diagnostic, mark) : NULL;
+    if (!at)
+        return NULL;
+    at += sizeof(mark) - 1;
+    const size_t n = strspn(at, "0123456789abcdefABCDEF");
+    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++)
+        if (strlen(reasons[i].code) == n && !strncasecmp(at, reasons[i].code, n) && (!at[n] || strchr(", ", at[n])))
+            return &reasons[i];
+    return NULL;
+}
 
 void ldap_text_filter(struct strbuf *out, const void *value, size_t n) {
     const uint8_t *bytes = value;

@@ -29,6 +29,15 @@ bool ldap_text_guid(const void *bytes, size_t n, char out[LDAP_GUID_TEXT_BYTES])
 /* The reverse. */
 bool ldap_text_guid_bytes(const char *text, uint8_t out[16]);
 
+/* Why Active Directory refuses a bind: what stands behind "data" in its text, a number of Windows in hexadecimal (MS-ERREF). For the log, the audit log and
+ * administrators. */
+struct ldap_reason {
+    const char *code, *text;
+    const char *remedy; /* NULL: it is no fault of how we connect, but the account's */
+};
+/* NULL: the text has none that is known. */
+const struct ldap_reason *ldap_text_reason(const char *diagnostic);
+
 /* May this SID give a role? Only those that a domain has made: S-1-5-21-*. All others (S-1-18-*, S-1-5-32-*, well-known ones) are the same
  * everywhere and say nothing about a person (MS-DTYP 2.4.2.4). */
 bool ldap_text_sid_counts(const char *sid);

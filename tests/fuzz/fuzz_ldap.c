@@ -38,6 +38,8 @@ static void check_texts(const char *text) {
     uint8_t guid[16];
     (void)ldap_text_guid_bytes(text, guid);
     (void)ldap_text_sid_counts(text);
+    const struct ldap_reason *reason = ldap_text_reason(text);
+    must(!reason || strcasestr(text, reason->code));
 }
 
 /* A filter that an administrator wrote, with a name in it that somebody typed. */

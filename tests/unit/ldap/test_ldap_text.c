@@ -113,11 +113,40 @@ static void guids_both_ways(void **state) {
     assert_false(ldap_text_guid_bytes("12345678aabcd-1234-1234-56789abcdef0", back));
 }
 
+/* Texts as Windows and Samba send them. */
+static void reasons_of_refusals(void **state) {
+    static const struct {
+        const char *text, *reason;
+        bool is_way; /* it is how we connect */
+    } rows[] = {
+        {"80090308: LdapErr: DSID-0C090447, comment: AcceptSecurityContext error, data 52e, v4563", "wrong password", false},
+        {"80090308: LdapErr: DSID-0C090447, comment: AcceptSecurityContext error, data 775, v4563", "locked", false},
+        {"80090346: LdapErr: DSID-0C090569, comment: AcceptSecurityContext error, data 80090346, v4563", "channel bindings",
+         true},
+        {"80090308: LdapErr: DSID-0C0903C8, comment: AcceptSecurityContext error, data 57, v2580", "a parameter", true},
+        {"AcceptSecurityContext error, data 52E", "wrong password", false},
+        {"data 773 ", "must be changed", false},
+        {"data 5", NULL, false},
+        {"data 52", NULL, false},
+        {"data 52e1", NULL, false},
+        {"data 52ex", NULL, false},
+        {"data ", NULL, false},
+        {"", NULL, false},
+        {NULL, NULL, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        const struct ldap_reason *found = ldap_text_reason(rows[i].text);
+        if (!found != !rows[i].reason || (found && (!strstr(found->text, rows[i].reason) || !found->remedy == rows[i].is_way)))
+            fail_msg("\"%s\" gave %s", rows[i].text, found ? found->text : "nothing");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters_escape),   cmocka_unit_test(nul_is_escaped),   cmocka_unit_test(patterns_are_filled),
-        cmocka_unit_test(sids_are_read),    cmocka_unit_test(longest_sid_fits), cmocka_unit_test(no_sids),
-        cmocka_unit_test(which_sids_count), cmocka_unit_test(guids_both_ways),
+        cmocka_unit_test(filters_escape),      cmocka_unit_test(nul_is_escaped),   cmocka_unit_test(patterns_are_filled),
+        cmocka_unit_test(sids_are_read),       cmocka_unit_test(longest_sid_fits), cmocka_unit_test(no_sids),
+        cmocka_unit_test(reasons_of_refusals), cmocka_unit_test(which_sids_count), cmocka_unit_test(guids_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
