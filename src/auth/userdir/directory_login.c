@@ -286,6 +286,7 @@ struct look_up {
     struct inventory_source *source;
     const struct identity_reference *reference;
     const char *name; /* of it, without a domain before it */
+    enum account_names which;
     struct identity_matches found;
     unsigned powerless; /* groups that give no role */
 };
@@ -348,8 +349,8 @@ static int directory_login_lookup_ask(struct ldap_conn *conn, void *arg, struct 
         strbuf_adds(&filter, is_group ? ldap_source_group_filter(source) : "(objectClass=*)");
     else if (is_group)
         add_group_filter(&filter, source, look->name);
-    else
-        (void)ldap_text_fill(&filter, ldap_source_user_filter(source), look->name);
+    else if (!account_filter(source, look->name, look->which, &filter))
+        return 0;
     rc = strbuf_check(&filter, "search filter", err);
     query.filter = filter.data;
     return rc ? rc : ldap_conn_search(conn, &query, lookup_take_match, look, err);
@@ -381,6 +382,10 @@ static int directory_login_lookup_in(struct look_up *look, struct identity_match
         return 0; /* another one's domain */
     if (!rc)
         rc = source_ask(look->source, directory_login_lookup_ask, look, &why);
+    if (!rc && !look->found.count && look->reference->kind != IDENTITY_GROUP) {
+        look->which = ACCOUNT_ALONE;
+        rc = source_ask(look->source, directory_login_lookup_ask, look, &why);
+    }
     if (!rc) {
         *powerless += look->powerless;
         directory_login_lookup_merge(&look->found, out);

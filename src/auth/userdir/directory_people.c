@@ -169,19 +169,55 @@ static const char *const *attrs_of(const struct ldap_source *source) {
     return source->kind == LDAP_KIND_AD ? ad_attrs : plain_attrs;
 }
 
-int account_find(struct ldap_conn *conn, const struct ldap_source *source, const char *name, struct account *out,
-                 struct err *err) {
-    struct account_search search = {.source = source, .account = out};
+bool account_filter(const struct ldap_source *source, const char *name, enum account_names which, struct strbuf *out) {
+    const char *at = strrchr(name, '@');
+    _cleanup_free_ char *alone = NULL;
+    if (which == ACCOUNT_AS_WRITTEN)
+        return ldap_text_fill(out, ldap_source_user_filter(source), name);
+    if (source->kind != LDAP_KIND_AD || !at || at == name || !ldap_source_is_domain(source, at + 1))
+        return false;
+    alone = strndup(name, (size_t)(at - name));
+    if (!alone)
+        return false;
+    strbuf_adds(out, "(&");
+    (void)ldap_text_fill(out, ldap_source_user_filter(source), alone);
+    return ldap_text_fill(out, "(sAMAccountName=" LDAP_SOURCE_PLACE "))", alone);
+}
+
+/* Nobody, and no error, where there is no such form of the name. */
+static int find_by(struct ldap_conn *conn, struct account_search *search, const char *name, enum account_names which,
+                   struct err *err) {
+    const struct ldap_source *source = search->source;
     _cleanup_strbuf_ struct strbuf filter;
     struct ldap_query query = {
         .base = source->search_base, .scope = LDAP_SEARCH_SUBTREE, .attrs = attrs_of(source), .entries_max = 1};
     int rc;
-    account_done(out);
     strbuf_init(&filter, FILTER_BYTES_MAX);
-    (void)ldap_text_fill(&filter, ldap_source_user_filter(source), name);
+    if (!account_filter(source, name, which, &filter))
+        return 0;
     rc = strbuf_check(&filter, "search filter", err);
     query.filter = filter.data;
-    return rc ? rc : account_find_one(conn, &query, &search, err);
+    return rc ? rc : account_find_one(conn, &query, search, err);
+}
+
+/* Both forms are asked for whatever the first one gives: how long it takes tells nothing. */
+int account_find(struct ldap_conn *conn, const struct ldap_source *source, const char *name, struct account *out,
+                 struct err *err) {
+    struct account alone = {0};
+    struct account_search first = {.source = source, .account = out}, second = {.source = source, .account = &alone};
+    int rc;
+    account_done(out);
+    rc = find_by(conn, &first, name, ACCOUNT_AS_WRITTEN, err);
+    if (!rc)
+        rc = find_by(conn, &second, name, ACCOUNT_ALONE, err);
+    if (!rc && !first.count) {
+        *out = alone;
+        alone = (struct account){0};
+    }
+    account_done(&alone);
+    if (rc)
+        account_done(out);
+    return rc;
 }
 
 /* The filter of people with any name in it: who does not pass it any more may not sign in any more. */

@@ -177,6 +177,50 @@ def test_names_are_no_filters(place: Place) -> None:
         place.refused(name, place.lab.passwords["alice"], "lab")
 
 
+def who(place: Place, spelled: str, name: str, source: str) -> str:
+    """The id of whom a sign-on finds, with the password of `name`."""
+    answer = place.try_login(spelled, place.ad.passwords[name], source)
+    assert answer.status_code == 200, (spelled, answer.text)
+    return str(place.kaasd.api(answer.json()["access_token"]).get("/v2/whoami")["id"])
+
+
+def looked_up(place: Place, spelled: str, source: str) -> str:
+    """The id that a role mapping gets."""
+    made = place.admin.expect(201, "POST", "/v2/role-mappings", json={"person": spelled, "role": "user", "directory": source})
+    place.admin.expect(204, "DELETE", f"/v2/role-mappings/{made['id']}")
+    return str(made["subject_id"])
+
+
+@pytest.mark.parametrize("source", ["corp", "pw"])
+def test_a_user_principal_name_of_another_suffix(place: Place, source: str) -> None:
+    """Mail domains as suffixes are usual. Active Directory takes NAME@REALM for the account NAME all the same (MS-ADTS 5.1.1.1.1)."""
+    name = f"tables-{uuid.uuid4().hex[:6]}"
+    account = place.ad.create(name, f"Pass-{name}-1")
+    place.ad.set(name, "userPrincipalName", f"robert.{name}@corp.example")
+    for form in (f"robert.{name}@corp.example", f"{name}@AD.TEST", f"{name.upper()}@ad.test", name, f"{people.NETBIOS}\\{name}"):
+        assert (who(place, form, name, source), looked_up(place, form, source)) == (account.id, account.id), form
+    for form in (f"robert.{name}", f"{name}@corp.example", f"{name}@"):
+        place.refused(form, place.ad.passwords[name], source)
+    place.ad.delete(name)
+
+
+def test_who_has_a_name_as_user_principal_name_comes_first(place: Place) -> None:
+    """No two accounts become one. For its own suffix the directory refuses such a name (CVE-2021-42282), for others not."""
+    names = [f"{word}-{uuid.uuid4().hex[:6]}" for word in ("one", "other")]
+    one, other = (place.ad.create(name, f"Pass-{name}-1") for name in names)
+    place.add("alias", realms=["OTHER.TEST"])
+    spelled = f"{names[0]}@OTHER.TEST"
+    assert (who(place, spelled, names[0], "alias"), looked_up(place, spelled, "alias")) == (one.id, one.id)
+    place.ad.set(names[1], "userPrincipalName", f"{names[0]}@other.test")
+    assert (who(place, spelled, names[1], "alias"), looked_up(place, spelled, "alias")) == (other.id, other.id)
+    place.refused(spelled, place.ad.passwords[names[0]], "alias")
+    assert (who(place, names[0], names[0], "alias"), looked_up(place, names[0], "alias")) == (one.id, one.id)
+    assert who(place, f"{names[1]}@AD.TEST", names[1], "alias") == other.id
+    place.admin.expect(204, "DELETE", "/v2/ldap/alias")
+    for name in names:
+        place.ad.delete(name)
+
+
 def test_empty_password(place: Place) -> None:
     """A server would take it for an anonymous bind, and say yes (RFC 4513 5.1.2)."""
     problem = place.try_login("alice", "", "lab").json()
