@@ -83,6 +83,30 @@ int fs_read_secret(const char *path, struct strbuf *out, struct err *err) {
     return read_file(path, true, out, err);
 }
 
+int fs_skip_mark(struct strbuf *text, const char *name, struct err *err) {
+    static const char utf8[] = "\xef\xbb\xbf";
+    const size_t n = sizeof(utf8) - 1;
+    if (text->len >= 2 && (!memcmp(text->data, "\xff\xfe", 2) || !memcmp(text->data, "\xfe\xff", 2))) {
+        (void)err_set(err, ERR_CONFIG, "%s is UTF-16, not UTF-8", name);
+        return err_remedy(err, "save it as UTF-8; in PowerShell by: Set-Content -Encoding utf8, in place of >");
+    }
+    if (text->len >= n && !memcmp(text->data, utf8, n)) {
+        text->len -= n;
+        memmove(text->data, text->data + n, text->len + 1);
+    }
+    return 0;
+}
+
+int fs_read_text(const char *path, struct strbuf *out, struct err *err) {
+    int rc = fs_read(path, out, err);
+    return rc ? rc : fs_skip_mark(out, path, err);
+}
+
+int fs_read_secret_text(const char *path, struct strbuf *out, struct err *err) {
+    int rc = fs_read_secret(path, out, err);
+    return rc ? rc : fs_skip_mark(out, path, err);
+}
+
 static bool fs_write_all(int fd, const void *bytes, size_t n) {
     const char *at = bytes;
     while (n) {

@@ -15,6 +15,12 @@ int fs_read(const char *path, struct strbuf *out, struct err *err);
  * write, that is not a regular file, or that belongs neither to this user nor to root; root may read everybody's. */
 int fs_read_secret(const char *path, struct strbuf *out, struct err *err);
 
+/* The same two for a text that a person wrote: a byte order mark before UTF-8 is left out, as editors of Windows write it; ERR_CONFIG for UTF-16. */
+int fs_read_text(const char *path, struct strbuf *out, struct err *err);
+int fs_read_secret_text(const char *path, struct strbuf *out, struct err *err);
+/* What they do with a text that was read otherwise; `name` is that of the file. */
+int fs_skip_mark(struct strbuf *text, const char *name, struct err *err);
+
 /* Writes a new file next to `path` with `mode`, syncs and renames it over. ERR_IO. */
 int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
 

@@ -184,6 +184,19 @@ bool str_unhex(const char *hex, uint8_t *out, size_t n) {
     return *hex == '\0';
 }
 
+bool str_to_sha256(const char *text, uint8_t out[32]) {
+    static const char *const before[] = {"sha256 Fingerprint=", "SHA256:", "SHA-256:"};
+    text += strspn(text, " \t");
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+        const size_t n = strlen(before[i]);
+        if (!strncasecmp(text, before[i], n)) {
+            text += n + strspn(text + n, " ");
+            break;
+        }
+    }
+    return str_unhex(text, out, 32);
+}
+
 static void base64_add(struct strbuf *b, const uint8_t *bytes, size_t n, const char digits[64]) {
     uint32_t bits = 0;
     unsigned held = 0;

@@ -51,6 +51,10 @@ void str_hex(const uint8_t *bytes, size_t n, char *out);
 /* The value of a hexadecimal digit in either case; -1 if it is none. */
 int str_hex_value(char c);
 
+/* Parses a SHA-256 as people have it: 32 pairs of hex, with or without colons, also behind what openssl ("sha256 Fingerprint=") and others ("SHA256:")
+ * print before it. False if it is none. */
+bool str_to_sha256(const char *text, uint8_t out[32]);
+
 /* Parses exactly n bytes of hex (either case, colons between pairs allowed as in thumbprints). False if malformed. */
 bool str_unhex(const char *hex, uint8_t *out, size_t n);
 

@@ -89,7 +89,7 @@ int config_parse(const char *name, const char *text, size_t n, struct config *ou
 int config_load(const char *path, struct config *out, struct config_report *report, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, CONFIG_FILE_BYTES_MAX);
-    int rc = fs_read(path, &text, err);
+    int rc = fs_read_text(path, &text, err);
     if (rc == ERR_NOT_FOUND)
         (void)err_remedy(err, "run: kaasctl init, or name another file by --config");
     if (rc == ERR_IO)

@@ -61,7 +61,7 @@ static int read_thumbprint(struct xml_doc *doc, struct ovf_env *env, struct err 
     int rc = ovf_env_read_value(doc, VALUE_OF(KEY "='solutionInstall.postDeployData.thumbprint'"), &text, err);
     if (!rc)
         rc = ovf_env_require(text, "solutionInstall.postDeployData.thumbprint", OF_A_SOLUTION, err);
-    if (rc || str_unhex(text, env->thumbprint, sizeof(env->thumbprint)))
+    if (rc || str_to_sha256(text, env->thumbprint))
         return rc;
     (void)err_set(err, ERR_UNPROCESSABLE, "the thumbprint in the OVF environment is not a SHA-256");
     return err_remedy(err,

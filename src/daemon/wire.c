@@ -228,7 +228,7 @@ static void set_kerberos_certificate(struct wire *w, const struct config *config
     if (!w->parts.kerberos)
         return;
     if (*path)
-        rc = fs_read(path, &pem, &err);
+        rc = fs_read_text(path, &pem, &err);
     if (!rc)
         rc = kerberos_set_certificate(w->parts.kerberos, *path ? pem.data : cert_pem, &err);
     if (rc)
@@ -292,7 +292,7 @@ static int wire_read_file(const char *path, char **out, struct err *err) {
     if (!*path)
         return 0;
     strbuf_init(&text, CA_PEM_BYTES_MAX);
-    rc = fs_read(path, &text, err);
+    rc = fs_read_text(path, &text, err);
     if (rc)
         return rc;
     *out = strbuf_steal(&text);

@@ -166,7 +166,7 @@ static int hx_connection_check_trust(struct hx_connection *c, struct err *err) {
         return err_set(err, ERR_UNPROCESSABLE, "ca_pem is longer than %u bytes", HX_CONNECTION_CA_BYTES_MAX);
     if (!c->sha256)
         return 0;
-    if (!str_unhex(c->sha256, bytes, sizeof(bytes)))
+    if (!str_to_sha256(c->sha256, bytes))
         return err_set(err, ERR_UNPROCESSABLE, "thumbprint_sha256 is not a SHA-256 in hexadecimal digits");
     str_hex(bytes, sizeof(bytes), hex);
     return str_replace(&c->sha256, hex, err);

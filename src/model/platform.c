@@ -150,7 +150,7 @@ static int platform_check_trust(struct hx_peer *peer, struct err *err) {
         return err_set(err, ERR_UNPROCESSABLE, "ca_pem is longer than %u bytes", HX_PEER_CA_BYTES_MAX);
     if (!peer->sha256)
         return 0;
-    if (!str_unhex(peer->sha256, bytes, sizeof(bytes)))
+    if (!str_to_sha256(peer->sha256, bytes))
         return err_set(err, ERR_UNPROCESSABLE, "thumbprint_sha256 is not a SHA-256 in hexadecimal digits");
     str_hex(bytes, sizeof(bytes), hex);
     return str_replace(&peer->sha256, hex, err);

@@ -26,7 +26,7 @@ struct release_source {
 
 static int release_source_read_pem(const char *path, struct strbuf *pem, struct err *err) {
     strbuf_init(pem, PEM_BYTES_MAX);
-    return fs_read(path, pem, err);
+    return fs_read_text(path, pem, err);
 }
 
 /* Whoever writes the configuration chooses the address: no network is closed to it. */

@@ -143,7 +143,7 @@ static int vcenter_read(const json_t *body, struct vcenter *wish, struct err *er
     if (thumbprint && ca_pem)
         return err_set(err, ERR_UNPROCESSABLE, "give either \"thumbprint_sha256\" or \"ca_pem\", not both");
     wish->has_pin = thumbprint != NULL;
-    if (wish->has_pin && !str_unhex(thumbprint, wish->pin_sha256, sizeof(wish->pin_sha256))) {
+    if (wish->has_pin && !str_to_sha256(thumbprint, wish->pin_sha256)) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"thumbprint_sha256\" is not a SHA-256 thumbprint");
         return err_remedy(err, "give 32 pairs of hexadecimal digits, with or without colons; SHA-1 is not accepted");
     }

@@ -67,6 +67,14 @@ struct signon_credential login_credential(const struct api_call *call, const cha
     return credential;
 }
 
+/* Of a line that was pasted, mostly. */
+static int refuse_secret_text(const char *name, struct err *err) {
+    (void)err_set(err, ERR_UNPROCESSABLE, "\"%s\" holds a character that none of them has", name);
+    return err_remedy(
+        err, "send the value alone: of a cookie's line what stands between \"=\" and \";\", without blanks and line ends%s",
+        str_eq(name, "clone_ticket") ? "" : "; of vmware_soap_session the 40 hex digits");
+}
+
 /* `name` is the member or header that the secret came in. */
 static int check_secret_text(const char *text, size_t max, const char *name, struct err *err) {
     size_t n = strlen(text);
@@ -74,7 +82,7 @@ static int check_secret_text(const char *text, size_t max, const char *name, str
         return err_set(err, ERR_UNPROCESSABLE, "\"%s\" must have %d to %zu characters", name, COOKIE_CHARS_MIN, max);
     for (const char *p = text; *p; p++)
         if (*p < '!' || *p > '~')
-            return err_set(err, ERR_UNPROCESSABLE, "\"%s\" holds a character that none of them has", name);
+            return refuse_secret_text(name, err);
     return 0;
 }
 

@@ -246,7 +246,7 @@ int cmd_cluster_import(struct cli *cli, struct err *err) {
     struct cmd_import im = {.cli = cli, .text = &text, .is_atomic = opt_get(&cli->given, "atomic"), .all = all};
     int rc;
     strbuf_init(&text, FILE_BYTES_MAX);
-    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read(path, &text, err);
+    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_text(path, &text, err);
     if (rc)
         return rc;
     im.lines = cmd_import_count_lines(text.data, text.len);

@@ -77,7 +77,7 @@ static int cmd_pilot_trust(struct cli *cli, struct cmd_pilot_target *t, const js
     if (ca && pin)
         return cli_usage(cli, err, "give for %s either a SHA-256 or a CA, not both", t->what);
     t->server.trust.ca_pem = json_string_value(ca);
-    if (pin && str_unhex(pin, t->pin, sizeof(t->pin)))
+    if (pin && str_to_sha256(pin, t->pin))
         t->server.trust.pin_sha256 = t->pin;
     return ca || pin ? 0 : cmd_pilot_confirm(cli, t, err);
 }

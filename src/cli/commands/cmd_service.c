@@ -30,7 +30,7 @@ static int cmd_service_read_certificate(struct cli *cli, const char *text, json_
     if (!cmd_service_read_fingerprint(cli, text, array, NULL))
         return 0;
     strbuf_init_secret(&pem, PEM_BYTES_MAX);
-    if (fs_read(text, &pem, err))
+    if (fs_read_text(text, &pem, err))
         return err_remedy(err, "%s", remedy);
     begin = strstr(pem.data, "-----BEGIN CERTIFICATE-----");
     end = begin ? strstr(begin, last) : NULL;

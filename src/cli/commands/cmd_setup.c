@@ -67,7 +67,7 @@ static int cmd_init_step_read_ovf(struct cmd_init *s, struct err *err) {
     strbuf_init_secret(&text, OVF_ENV_BYTES_MAX);
     if (!path)
         return 0;
-    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_secret(path, &text, err);
+    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_secret_text(path, &text, err);
     return rc ? rc : ovf_appliance_parse(text.data, text.len, &s->ovf, err);
 }
 

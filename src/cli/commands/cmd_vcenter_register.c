@@ -212,7 +212,7 @@ static int cmd_register_by_ovf(struct cli *cli, json_t *body, struct err *err) {
         return cli_usage(cli, err,
                          "--ovf-env has a token that may register and nothing else: give --create-role, --create-alarms and "
                          "--dry-run with an account, in a run of 'kaasctl vcenter register VCENTER --user NAME'");
-    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_secret(path, &text, err);
+    rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_secret_text(path, &text, err);
     if (rc)
         return rc;
     (void)json_object_clear(body);

@@ -66,7 +66,7 @@ static int cli_client_check_server(const char *server, struct err *err) {
 
 static int cli_client_read_ca(const char *path, struct strbuf *out, struct err *err) {
     struct err why = {0};
-    if (!fs_read(path ? path : SYSTEM_CA_FILE, out, &why))
+    if (!fs_read_text(path ? path : SYSTEM_CA_FILE, out, &why))
         return 0;
     (void)err_set(err, ERR_IO, "%s", why.text);
     return err_remedy(err, "give the CA of the server's certificate with --ca-file FILE");

@@ -33,11 +33,13 @@ static int cli_put_port(struct cli *cli, const struct opt_value *v, json_t *body
 
 static int cli_put_sha256(struct cli *cli, const struct opt_value *v, json_t *body, struct err *err) {
     uint8_t sha256[X509_SHA256_BYTES];
-    if (!str_unhex(v->value, sha256, sizeof(sha256))) {
+    char text[X509_THUMBPRINT_TEXT_BYTES];
+    if (!str_to_sha256(v->value, sha256)) {
         (void)cli_usage(cli, err, "--%s is not a SHA-256", v->spec->name);
         return err_remedy(err, "give 32 pairs of hexadecimal digits, with or without colons; SHA-1 (20 pairs) is not accepted");
     }
-    json_put_string(body, v->spec->member, v->value);
+    x509_thumbprint_text(sha256, text);
+    json_put_string(body, v->spec->member, text);
     return 0;
 }
 
@@ -50,8 +52,10 @@ static int cli_put_ca(const struct opt_value *v, json_t *body, struct err *err) 
     _cleanup_strbuf_ struct strbuf pem;
     struct err why = {0};
     strbuf_init(&pem, CA_BYTES_MAX);
-    if (*v->value && fs_read(v->value, &pem, &why)) /* a missing file is no missing object */
-        return err_set(err, ERR_IO, "%s", why.text);
+    if (*v->value && fs_read_text(v->value, &pem, &why)) { /* a missing file is no missing object */
+        (void)err_set(err, ERR_IO, "%s", why.text);
+        return *why.remedy ? err_remedy(err, "%s", why.remedy) : ERR_IO;
+    }
     if (*v->value && strstr(pem.data, "PRIVATE KEY"))
         return err_set(err, ERR_INVALID, "%s holds a private key, which stays where it is; give the certificates of the CA alone",
                        v->value);

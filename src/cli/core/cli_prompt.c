@@ -165,7 +165,7 @@ static int prompt_open_file(const char *path, struct strbuf *line, struct err *e
     if (str_eq(path, "-"))
         return prompt_read_line(STDIN_FILENO, NULL, line, err);
     if (!stat(path, &st) && S_ISREG(st.st_mode)) {
-        rc = fs_read_secret(path, line, err);
+        rc = fs_read_secret_text(path, line, err);
         line->len = rc ? 0 : strcspn(line->data, "\r\n");
         if (!rc && line->alloc)
             line->data[line->len] = 0;
@@ -204,5 +204,7 @@ int prompt_read_input(struct strbuf *out, struct err *err) {
         if (n > 0)
             strbuf_add(out, part, (size_t)n);
     secret_wipe(part, sizeof(part));
-    return n < 0 ? err_set(err, ERR_IO, "standard input cannot be read: %m") : strbuf_check(out, "standard input", err);
+    if (n < 0)
+        return err_set(err, ERR_IO, "standard input cannot be read: %m");
+    return strbuf_check(out, "standard input", err) ? out->failed : fs_skip_mark(out, "standard input", err);
 }

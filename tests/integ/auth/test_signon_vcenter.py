@@ -85,6 +85,14 @@ def test_a_session_of_the_rest_interface_signs_in(world: World) -> None:
     assert by_cookie(world, made.json()).status_code == 200
 
 
+@pytest.mark.parametrize("form", ['vmware_soap_session="{}"; Path=/; HttpOnly; Secure;', "{}\n", " {}", 'vmware_soap_session="{}"'])
+def test_a_pasted_line_is_told_what_of_it_is_wanted(world: World, cookie: str, form: str) -> None:
+    """pyvmomi keeps the whole line (vmware/pyvmomi#537)."""
+    answer = by_cookie(world, form.format(cookie))
+    assert (answer.status_code, answer.json()["code"]) == (422, "unprocessable")
+    assert "40 hex digits" in answer.json()["remedy"]
+
+
 def test_the_vcenter_is_named_by_uuid_address_or_name(world: World, cookie: str) -> None:
     (known,) = world.admin.items("/v2/vcenters")
     assert {by_cookie(world, cookie, known[way]).status_code for way in ("id", "address", "name")} == {200}

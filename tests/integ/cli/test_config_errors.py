@@ -53,6 +53,16 @@ def refused(result: subprocess.CompletedProcess[str], *parts: str) -> str:
     return said
 
 
+def test_files_as_windows_writes_them(daemon: Kaasd) -> None:
+    text = daemon.config.read_text()
+    daemon.config.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    result = daemon.check_config()
+    assert (result.returncode, "is valid" in result.stdout, result.stderr) == (0, True, "")
+    daemon.config.write_bytes(text.encode("utf-16"))
+    said = daemon.check_config()
+    assert said.returncode == BAD_CONFIG and "is UTF-16" in said.stderr + said.stdout and "UTF-8" in said.stderr + said.stdout
+
+
 def test_a_sound_configuration_is_confirmed(daemon: Kaasd) -> None:
     result = daemon.check_config()
     assert (result.returncode, "is valid" in result.stdout, result.stderr) == (0, True, "")

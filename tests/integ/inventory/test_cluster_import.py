@@ -224,6 +224,16 @@ def test_kaasctl_sends_large_files_in_parts(own: World) -> None:
     assert {item["result"] for item in found} == {"failed"}
 
 
+def test_kaasctl_and_files_of_windows(own: World) -> None:
+    path = own.scratch.path / "records.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(record(own, "of-windows")).encode() + b"\r\n")
+    said = own.kaasd.ctl.run("cluster", "import", str(path))
+    assert (said.returncode, said.stdout) == (0, "1 created\n"), said.stderr
+    path.write_bytes(json.dumps(record(own, "of-powershell")).encode("utf-16"))
+    said = own.kaasd.ctl.run("cluster", "import", str(path))
+    assert said.returncode and "is UTF-16" in said.stderr and "utf8" in said.stderr, said.stderr
+
+
 def test_kaasctl_and_files_without_records(own: World) -> None:
     for text in ("", "\n\n"):
         said = own.kaasd.ctl.run("cluster", "import", "-", stdin=text)

@@ -188,13 +188,53 @@ static void makes_folders(void **state) {
     assert_non_null(strstr(err.text, "a/file"));
 }
 
+/* As editors of Windows write them. */
+static void texts_of_people(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *text; /* NULL: refused */
+    } rows[] = {
+        {"\xef\xbb\xbf"
+         "a: 1\n",
+         8, "a: 1\n"},
+        {"\xef\xbb\xbf", 3, ""},
+        {"\xef\xbb", 2, "\xef\xbb"},
+        {"a\xef\xbb\xbf", 4, "a\xef\xbb\xbf"},
+        {"", 0, ""},
+        {"\xff\xfe"
+         "a\0",
+         4, NULL},
+        {"\xfe\xff\0a", 4, NULL},
+    };
+    const char *path = in_folder("text");
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        struct err err = {0};
+        _cleanup_strbuf_ struct strbuf text, secret;
+        strbuf_init(&text, 100);
+        strbuf_init_secret(&secret, 100);
+        assert_int_equal(fs_write_atomic(path, rows[i].bytes, rows[i].n, 0600, NULL), 0);
+        assert_int_equal(fs_read_text(path, &text, &err), rows[i].text ? 0 : ERR_CONFIG);
+        assert_int_equal(fs_read_secret_text(path, &secret, NULL), rows[i].text ? 0 : ERR_CONFIG);
+        if (rows[i].text) {
+            assert_string_equal(text.data, rows[i].text);
+            assert_string_equal(secret.data, rows[i].text);
+            assert_int_equal(text.len, strlen(rows[i].text));
+        } else {
+            assert_non_null(strstr(err.text, "UTF-16"));
+            assert_non_null(strstr(err.remedy, "UTF-8"));
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_atomically),       cmocka_unit_test(failed_writes_leave_nothing),
         cmocka_unit_test(writes_new_only_once),    cmocka_unit_test(finds_the_folder_of_a_name),
         cmocka_unit_test(reads_are_bounded),       cmocka_unit_test(reads_only_files),
         cmocka_unit_test(secrets_must_be_private), cmocka_unit_test(root_reads_secrets_of_others),
-        cmocka_unit_test(makes_folders),
+        cmocka_unit_test(makes_folders),           cmocka_unit_test(texts_of_people),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

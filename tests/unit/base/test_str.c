@@ -99,6 +99,29 @@ static void hex_both_ways(void **state) {
         assert_false(str_unhex(bad[i], back, 3));
 }
 
+/* As openssl, browsers and scripts write them. */
+static void thumbprints_of_people(void **state) {
+    static const char colons[] =
+        "00:01:02:03:04:05:06:07:08:09:0A:0B:0C:0D:0E:0F:10:11:12:13:14:15:16:17:18:19:1A:1B:1C:1D:1E:1F";
+    static const char *const before[] = {
+        "", " ", "sha256 Fingerprint=", "SHA256 fingerprint=", "SHA256:", "sha256: ", "SHA-256:"};
+    static const char *const bad[] = {"SHA1 Fingerprint=", "Fingerprint=", "SHA256", "x"};
+    char text[200];
+    uint8_t out[32];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(before); i++) {
+        (void)snprintf(text, sizeof(text), "%s%s", before[i], colons);
+        assert_true(str_to_sha256(text, out));
+        assert_int_equal(out[31], 0x1f);
+    }
+    for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
+        (void)snprintf(text, sizeof(text), "%s%s", bad[i], colons);
+        assert_false(str_to_sha256(text, out));
+    }
+    assert_false(str_to_sha256("SHA256:", out));
+    assert_false(str_to_sha256("SHA256:3f", out)); /* base64 of ssh-keygen, or cut off */
+}
+
 /* RFC 4648 section 10, without padding, and the two characters that differ from plain base64. */
 static void base64url_both_ways(void **state) {
     static const char *const rows[][2] = {
@@ -143,9 +166,16 @@ static void distances(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equality),       cmocka_unit_test(starts_and_ends),     cmocka_unit_test(duplicates_and_formats),
-        cmocka_unit_test(strict_numbers), cmocka_unit_test(counts_utf8),         cmocka_unit_test(finds_control_characters),
-        cmocka_unit_test(hex_both_ways),  cmocka_unit_test(base64url_both_ways), cmocka_unit_test(base64url_refuses),
+        cmocka_unit_test(equality),
+        cmocka_unit_test(starts_and_ends),
+        cmocka_unit_test(duplicates_and_formats),
+        cmocka_unit_test(strict_numbers),
+        cmocka_unit_test(counts_utf8),
+        cmocka_unit_test(finds_control_characters),
+        cmocka_unit_test(hex_both_ways),
+        cmocka_unit_test(thumbprints_of_people),
+        cmocka_unit_test(base64url_both_ways),
+        cmocka_unit_test(base64url_refuses),
         cmocka_unit_test(distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
