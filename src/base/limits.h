@@ -23,14 +23,12 @@
 
 /* HTTP server */
 #define KAAS_HTTP_CONNECTION_MEMORY_BYTES (20U * 1024U) /* the largest head and its index; zeroed per request */
-#define KAAS_HTTP_HEADER_BYTES_MAX (8U * 1024U)
+#define KAAS_HTTP_HEADER_BYTES_MAX (18U * 1024U)        /* mostly the Kerberos ticket of somebody in many groups */
 #define KAAS_HTTP_BODY_BYTES_MAX (1024U * 1024U)
 #define KAAS_HTTP_LARGE_BYTES (64U * 1024U)            /* bodies from here on are counted together */
 #define KAAS_HTTP_HELD_BYTES_MAX (16U * 1024U * 1024U) /* all large bodies that are coming in or going out at a time */
 #define KAAS_HTTP_LOGIN_BODY_BYTES_MAX (16U * 1024U)
 #define KAAS_HTTP_NEGOTIATE_BODY_BYTES_MAX (96U * 1024U) /* a token of 64 KiB as base64 in JSON */
-#define KAAS_HTTP_NEGOTIATE_BYTES_MAX \
-    (18U * 1024U) /* a header field with a token, beside the other fields; larger ones go into the body */
 #define KAAS_HTTP_URI_BYTES_MAX 4096U
 #define KAAS_HTTP_CONNECTIONS_DEFAULT 4096U
 #define KAAS_HTTP_SERVICE_CONNECTIONS 512U      /* the port for programs with certificates */

@@ -177,25 +177,17 @@ static int check_syntax(const struct http_field *field, struct err *err) {
     return 0;
 }
 
-/* Tokens of SPNEGO hold what a domain says of somebody's groups; they may be larger than all other fields together (RFC 4559). */
-static bool is_negotiate(const struct http_field *field) {
-    static const char scheme[] = "Negotiate ";
-    return field->single == SINGLE_AUTHORIZATION && field->value_len >= sizeof(scheme) - 1 &&
-           strncasecmp(field->value, scheme, sizeof(scheme) - 1) == 0;
-}
-
-static int http_request_check_size(size_t bytes, size_t token_bytes, struct err *err) {
-    if (bytes > KAAS_HTTP_HEADER_BYTES_MAX)
-        return err_set(err, ERR_HEADERS_TOO_LARGE, "the header fields have more than %u bytes", KAAS_HTTP_HEADER_BYTES_MAX);
-    if (token_bytes <= KAAS_HTTP_NEGOTIATE_BYTES_MAX)
-        return 0;
-    (void)err_set(err, ERR_HEADERS_TOO_LARGE, "the token in the header has more than %u bytes", KAAS_HTTP_NEGOTIATE_BYTES_MAX);
-    return err_remedy(err, "send it in the body: {\"token\": \"...\"}");
+int http_fields_too_large(struct err *err) {
+    (void)err_set(err, ERR_HEADERS_TOO_LARGE, "the header fields have more than %u bytes", KAAS_HTTP_HEADER_BYTES_MAX);
+    return err_remedy(
+        err,
+        "in a browser: clear the cookies of this site and its parent domain; people in very many groups sign in by password; "
+        "programs send a Kerberos token in the body: {\"token\": \"...\"}");
 }
 
 /* Notes the value of each single field in `found`. */
 static int http_request_check_each(const struct http_request *req, const char *found[SINGLES], struct err *err) {
-    size_t bytes = 0, token_bytes = 0;
+    size_t bytes = 0;
     for (unsigned i = 0; i < req->fields_count; i++) {
         const struct http_field *field = &req->fields[i];
         const unsigned single = field->single;
@@ -206,9 +198,9 @@ static int http_request_check_each(const struct http_request *req, const char *f
             return err_set(err, ERR_INVALID, "the header field %s is given twice", singles[single].name);
         if (single < SINGLES)
             found[single] = field->value;
-        *(is_negotiate(field) ? &token_bytes : &bytes) += field->name_len + field->value_len + 4;
+        bytes += field->name_len + field->value_len + 4;
     }
-    return http_request_check_size(bytes, token_bytes, err);
+    return bytes > KAAS_HTTP_HEADER_BYTES_MAX ? http_fields_too_large(err) : 0;
 }
 
 /* RFC 3986 3.2.2 and 3.2.3: letters, digits and these. */

@@ -86,6 +86,7 @@ struct http_request {
     bool is_prepared;       /* the headers were looked at: it has an id, a client and will be in the access log */
     bool is_refused;        /* answered before all of it was read: the connection must end */
     bool is_http10;
+    bool is_early;     /* answered by us in place of the library (httpd_early.c) */
     bool is_suspended; /* from the suspension until the server thread has it back */
     bool is_tls, has_uid, is_delivered;
     uid_t uid;
@@ -156,6 +157,9 @@ int http_fields_join(struct http_request *req, struct err *err);
 /* Checks all header fields: size, token names, no control characters, single-valued ones single, framing unambiguous (RFC 9112 6.3:
  * Content-Length and Transfer-Encoding together, or either twice, is an attack). Sets *has_body and *body_bytes (-1: unknown, chunked). */
 int http_fields_check(const struct http_request *req, bool *has_body, int64_t *body_bytes, struct err *err);
+
+/* Says that the header is too large, and what helps. Returns ERR_HEADERS_TOO_LARGE. */
+int http_fields_too_large(struct err *err);
 
 /* The client behind proxies: walks X-Forwarded-For from the right over trusted addresses; `out` keeps the peer if there is none. */
 void http_client_behind(const char *forwarded, const struct net_block *nets, size_t count, char out[INET6_ADDRSTRLEN]);

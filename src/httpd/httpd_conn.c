@@ -139,7 +139,7 @@ bool httpd_press_cuts(const struct http_conn *conn, int phase, int64_t now_ms) {
  * its socket. Parked connections have the header deadline like any other. */
 
 #define RECORD_WIRE_BYTES (17U * 1024U) /* the largest TLS record */
-#define HEADER_WIRE_BYTES_MAX (KAAS_HTTP_URI_BYTES_MAX + KAAS_HTTP_HEADER_BYTES_MAX + RECORD_WIRE_BYTES)
+#define HEADER_WIRE_BYTES_MAX (KAAS_HTTP_CONNECTION_MEMORY_BYTES + 2 * RECORD_WIRE_BYTES)
 
 void httpd_handshake_ready(struct http_conn *conn) {
     (void)epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
@@ -160,7 +160,7 @@ static void httpd_conn_park(struct http_conn *conn) {
 }
 
 /* The library looks through an unfinished header line from its start each time a little more has come, a millisecond for one that fills its
- * buffer. What is longer than any allowed header, with the record it may share with the request before, is not read. */
+ * buffer. A header that does not fit there is refused with an answer; what is longer still was cut into many small records. */
 static bool is_endless(struct http_conn *conn, size_t more) {
     if (conn->is_handshaking || atomic_load_explicit(&conn->phase, memory_order_relaxed) != CONN_HEADER)
         return false;
@@ -175,6 +175,7 @@ static bool is_endless(struct http_conn *conn, size_t more) {
 static ssize_t httpd_conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t n) {
     struct http_conn *conn = ptr;
     ssize_t got = recv(conn->fd, data, n, 0);
+    httpd_early_note(conn);
     if (got < 0 && errno == EAGAIN && conn->is_handshaking) {
         if (!atomic_load(&conn->is_parked))
             httpd_conn_park(conn);
@@ -317,6 +318,7 @@ static void conn_begin(struct httpd *httpd, struct MHD_Connection *mhd, void **c
 
 /* The library closes the descriptor after this call, so until then the sweeper may still use it. */
 static void conn_end(struct httpd *httpd, struct http_conn *conn) {
+    httpd_early_forget(conn);
     httpd_kept_drop(conn);
     httpd_press_end(conn);
     pthread_mutex_lock(&httpd->lock);

@@ -13,15 +13,25 @@
 #define HOLD_MS 1000
 #define ID_PREFIX_BYTES 18U /* of a UUID: up to its third hyphen */
 
-void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd) {
-    struct httpd *httpd = cls;
-    struct http_conn *conn = httpd_conn_of(mhd);
-    struct http_request *req = conn ? http_request_new(httpd, httpd->options.room_bytes, target) : NULL;
+struct http_request *httpd_handle_new(struct http_conn *conn, const char *target) {
+    struct httpd *httpd = conn->httpd;
+    struct http_request *req = http_request_new(httpd, httpd->options.room_bytes, target);
     if (!req)
-        return NULL; /* httpd_handle_request closes the connection */
+        return NULL;
     req->conn = conn;
     req->app = httpd->options.app;
     req->is_tls = httpd->is_tls;
+    return req;
+}
+
+void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd) {
+    struct httpd *httpd = cls;
+    struct http_conn *conn = httpd_conn_of(mhd);
+    struct http_request *req = conn ? httpd_handle_new(conn, target) : NULL;
+    if (!req)
+        return NULL; /* httpd_handle_request closes the connection */
+    conn->request = req;
+    httpd_early_note(conn);
     atomic_fetch_add_explicit(&httpd->requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&httpd->requests_alive, 1, memory_order_relaxed);
     return req;
@@ -161,6 +171,11 @@ static void httpd_handle_finish(struct http_request *req, struct http_response *
         hooks->headers(req, resp);
 }
 
+void httpd_handle_make_error(struct http_request *req, const struct err *err, struct http_response *resp) {
+    make_error(req, err, resp);
+    httpd_handle_finish(req, resp);
+}
+
 /* After an expiry the worker pool may still be writing to req->resp and req->err: then the answer is made beside them. */
 static enum MHD_Result httpd_answer(struct http_request *req) {
     int state = atomic_load_explicit(&req->slow_state, memory_order_acquire);
@@ -227,6 +242,17 @@ static enum MHD_Result collect_field(void *cls, enum MHD_ValueKind kind, const c
     return head->req->result ? MHD_NO : MHD_YES;
 }
 
+/* What the library's memory holds beside the head of the answer, of which that of a page is the largest: when that does not fit, it closes without a word. */
+#define FIELD_INDEX_BYTES 64U
+#define HEAD_BYTES_MAX (KAAS_HTTP_CONNECTION_MEMORY_BYTES - 1536U)
+
+/* The library takes the first line of cookies apart, in a copy. */
+static size_t index_bytes(const struct http_request *req) {
+    const char *cookies = http_request_header(req, "Cookie");
+    const int count = cookies ? MHD_get_connection_values(req->conn->mhd, MHD_COOKIE_KIND, NULL, NULL) : 0;
+    return (req->fields_count + (count > 0 ? (size_t)count : 0)) * FIELD_INDEX_BYTES + (cookies ? strlen(cookies) : 0);
+}
+
 static void collect_head(struct http_request *req, const char *method, const char *url, const char *version) {
     struct head head = {.req = req, .end = version + strlen(version)};
     const char *end; /* behind the empty line */
@@ -239,6 +265,8 @@ static void collect_head(struct http_request *req, const char *method, const cha
         req->result =
             err_set(&req->err, ERR_INVALID,
                     "the request line or the header has a NUL, two blanks in a row, or a field that goes on in the next line");
+    if (!req->result && info && info->header_size + index_bytes(req) > HEAD_BYTES_MAX)
+        req->result = http_fields_too_large(&req->err);
     if (!req->result)
         req->result = http_fields_join(req, &req->err);
 }
@@ -263,7 +291,7 @@ static void make_id(char out[HTTP_REQUEST_ID_BYTES]) {
 }
 
 /* Of a header that was not taken over whole nothing is believed: what a proxy wrote into it may be missing. */
-static void httpd_handle_identify(struct http_request *req) {
+void httpd_handle_identify(struct http_request *req) {
     const struct http_conn *conn = req->conn;
     const bool is_proxy = conn->is_proxy && !req->result;
     const char *id = is_proxy || conn->httpd->is_unix ? http_request_header(req, "X-Request-ID") : NULL;
@@ -327,6 +355,8 @@ static enum MHD_Result handle_headers(struct http_request *req, const char *meth
         httpd_handle_set_result(req, http_target_check(req, &req->err));
     if (!req->result)
         httpd_handle_set_result(req, http_fields_check(req, &has_body, &body_bytes, &req->err));
+    if (req->result == ERR_HEADERS_TOO_LARGE && httpd_early_refuse(req, &req->err))
+        return MHD_NO;
     bool is_doubtful = req->result != 0; /* where this request ends is not certain */
     if (!req->result)
         httpd_handle_set_result(req, accept_request(req, has_body, body_bytes));
@@ -428,6 +458,7 @@ enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, cons
     (void)cls, (void)mhd;
     if (!req)
         return MHD_NO;
+    httpd_early_note(req->conn);
     if (!req->is_prepared)
         return handle_headers(req, method, url, version);
     if (*upload_bytes)
@@ -460,7 +491,9 @@ void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **contex
     *context = NULL;
     if (!req)
         return;
-    req->is_delivered = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    req->is_delivered = code == MHD_REQUEST_TERMINATED_COMPLETED_OK || req->is_early;
+    req->conn->request = NULL;
+    httpd_early_note(req->conn);
     if (req->is_suspended) /* resumed, but the connection broke before it was asked for the answer */
         httpd_slow_end(req);
     httpd_conn_enter(req->conn, CONN_HEADER);

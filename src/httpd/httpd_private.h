@@ -46,8 +46,9 @@ struct http_conn {
     size_t header_bytes; /* TLS: come in while its request's headers are awaited; server thread only */
     void *kept;          /* of http_request_keep_for_next, with kept_destroy; server thread only */
     void (*kept_destroy)(void *);
-    bool is_lingering; /* answered before all of the request was read */
-    bool is_proxy;     /* the peer may name the client */
+    struct http_request *request; /* that the library has begun to read; server thread only */
+    bool is_lingering;            /* answered before all of the request was read */
+    bool is_proxy;                /* the peer may name the client */
     bool has_uid;
     uid_t uid;
     pid_t pid;
@@ -136,6 +137,14 @@ struct httpd {
 /* httpd.c: as many as are made; 0 means one for each core. */
 unsigned httpd_threads(unsigned wanted);
 
+/* httpd_early.c: answers in place of those that the library makes by itself. Server thread only. */
+void httpd_early_note(struct http_conn *conn);   /* what this thread does next is about this connection */
+void httpd_early_forget(struct http_conn *conn); /* it ends */
+/* The library is about to answer with this status, for this reason. */
+void httpd_early_answer(unsigned status, const char *why);
+/* Answers a request whose header leaves the library no memory for an answer. False if that cannot be done; else the library is to close the connection. */
+bool httpd_early_refuse(struct http_request *req, const struct err *err);
+
 /* httpd_listen.c: makes the listening socket; sets listen_fd, is_unix, port, unix_path. */
 int httpd_listen_open(struct httpd *httpd, struct err *err);
 void httpd_listen_close(struct httpd *httpd);
@@ -170,6 +179,11 @@ void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *
 enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
                                      const char *version, const char *upload, size_t *upload_bytes, void **context);
 void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
+/* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
+struct http_request *httpd_handle_new(struct http_conn *conn, const char *target);
+void httpd_handle_identify(struct http_request *req); /* sets id and client, of which what came of its header tells */
+/* The answer for an error, with all its header fields but those that frame it. */
+void httpd_handle_make_error(struct http_request *req, const struct err *err, struct http_response *resp);
 void httpd_request_release(struct http_request *req); /* drops a reference and does what the last one has to */
 
 /* httpd_conn.c: what keeps a few clients from using up what all share */

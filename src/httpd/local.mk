@@ -13,6 +13,7 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/httpd.c \
     src/httpd/httpd.h \
     src/httpd/httpd_conn.c \
+    src/httpd/httpd_early.c \
     src/httpd/httpd_handle.c \
     src/httpd/httpd_listen.c \
     src/httpd/httpd_notice.c \

@@ -138,13 +138,12 @@ static void ask_with_token(const char *scheme, size_t token_bytes, int status, c
     strbuf_done(&text);
 }
 
-static void tokens_of_negotiate_may_be_larger(void **state) {
+static void tokens_may_be_large(void **state) {
     (void)state;
     ask_with_token("Negotiate", 16000, 200, NULL);
     ask_with_token("negotiate", 16000, 200, NULL);
+    ask_with_token("Bearer", 16000, 200, NULL);
     ask_with_token("Negotiate", 19000, 431, "headers_too_large");
-    ask_with_token("Bearer", 9000, 431, "headers_too_large");
-    ask_with_token("Negotiatex", 9000, 431, "headers_too_large");
 }
 
 int main(void) {
@@ -152,7 +151,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(goes_to_the_next_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_to_other_connections, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_to_the_one_after, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tokens_of_negotiate_may_be_larger, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tokens_may_be_large, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("httpd_kept", tests, NULL, NULL);
 }

@@ -23,6 +23,10 @@ const FAULTS: Record<string, Fault> = {
   hx_name_unknown: {
     detail: 'Noch nicht jeder HX-Cluster hat dem Dienst seinen Namen gesagt: Es kann einer von ihnen sein.', remedy: 'Bitten Sie einen Administrator dieses Dienstes, ihn mit dem HX-Cluster zu verbinden.' },
   too_many_requests: { detail: 'Der Dienst wurde zu oft gefragt.', remedy: 'Warten Sie ein wenig, und versuchen Sie es dann noch einmal.' },
+  headers_too_large: {
+    detail: 'Der Browser sendet mehr, als der Dienst annimmt: ein Kerberos-Ticket mit sehr vielen Gruppen oder die Cookies dieser Seite.',
+    remedy: 'Melden Sie sich mit Kennwort an, oder löschen Sie die Cookies dieser Seite und ihrer übergeordneten Domäne.',
+  },
   busy: { detail: 'Der Dienst hat zu viel zu tun.', remedy: 'Warten Sie ein wenig, und versuchen Sie es dann noch einmal.' },
   rights_unknown: { detail: 'vCenter hat noch nicht gesagt, was Sie sehen dürfen.', remedy: LATER },
   unavailable: NOT_READY,

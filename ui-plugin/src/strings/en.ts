@@ -30,6 +30,10 @@ const FAULTS: Record<string, Fault> = {
   hx_name_unknown: {
     detail: 'Not every HX cluster has told the service its name yet: it may be one of them.', remedy: 'Ask an administrator of this service to connect it to the HX cluster.' },
   too_many_requests: { detail: 'The service was asked too often.', remedy: 'Wait a little, then try again.' },
+  headers_too_large: {
+    detail: 'The browser sends more than the service takes: a Kerberos ticket of very many groups, or the cookies of this site.',
+    remedy: 'Sign in by password, or clear the cookies of this site and its parent domain.',
+  },
   busy: { detail: 'The service has too much to do.', remedy: 'Wait a little, then try again.' },
   rights_unknown: { detail: 'vCenter has not told yet what you may see.', remedy: LATER },
   unavailable: NOT_READY,
