@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "clock.h"
 #include "doctor_private.h"
+#include "extension_record.h"
 #include "http_client.h"
 #include "net_policy.h"
 #include "str.h"
@@ -257,28 +259,42 @@ static bool split_url(const char *url, char *host, size_t host_bytes, unsigned *
     return true;
 }
 
-static void judge_address(const struct visit *v, struct finding *f, const struct x509_info *shown, const char *named_pem) {
-    _cleanup_done_(x509_info_done) struct x509_info named = {0};
-    char a[X509_THUMBPRINT_TEXT_BYTES], b[X509_THUMBPRINT_TEXT_BYTES] = "", expiry[80];
+/* What the record at the vCenter says of where HX and the vSphere Client find us; NULL: the record was not seen, or says nothing. */
+static const char *recorded_thumbprint(const struct visit *v) {
+    for (size_t i = 0; v->found && i < v->found->server_count; i++)
+        if (str_eq(v->found->servers[i].type, EXTENSION_SERVER_TYPE))
+            return v->found->servers[i].thumbprint;
+    return NULL;
+}
+
+static void judge_address(const struct visit *v, struct finding *f, const struct x509_info *shown, const char *own_pem) {
+    _cleanup_done_(x509_info_done) struct x509_info own = {0};
+    const char *url = v->env->options.public_url, *recorded = recorded_thumbprint(v);
+    char shows[X509_THUMBPRINT_TEXT_BYTES], ours[X509_THUMBPRINT_TEXT_BYTES] = "", expiry[80];
     enum finding_status status = doctor_judge_expiry(shown->not_after_ms, expiry, sizeof(expiry));
-    bool is_named = named_pem && !x509_parse_pem(named_pem, &named, NULL);
-    x509_thumbprint_text(shown->sha256, a);
-    x509_thumbprint_text(named.sha256, b);
-    if (is_named && memcmp(shown->sha256, named.sha256, X509_SHA256_BYTES) != 0) {
-        finding_say(f, FINDING_FAILED, "%s shows the certificate %s, but kaasd names %s in the record",
-                    v->env->options.public_url, a, b);
+    x509_thumbprint_text(shown->sha256, shows);
+    if (own_pem && !x509_parse_pem(own_pem, &own, NULL))
+        x509_thumbprint_text(own.sha256, ours);
+    if (*ours && !str_eq(shows, ours)) {
+        finding_say(f, FINDING_FAILED, "%s shows the certificate %s, but kaasd names %s in the record", url, shows, ours);
         finding_advise(
             f, "if kaasd got a new certificate, run: systemctl reload kaasd; behind a balancer set server.tls_certificate to the "
                "one that it shows");
+    } else if (recorded && strcasecmp(shows, recorded) != 0) {
+        finding_say(f, FINDING_FAILED, "%s shows the certificate %s, but the record at the vCenter names %.100s", url, shows,
+                    recorded);
+        finding_advise(f, "see \"%s\" above; until that is put right HX and the vSphere Client do not trust this service",
+                       doctor_title(v, DOCTOR_RECORD));
     } else {
-        finding_say(f, status, "%s shows the certificate that the record names, %s", v->env->options.public_url, expiry);
+        finding_say(f, status, "%s shows the certificate that %s, %s", url,
+                    recorded ? "the record at the vCenter names" : "kaasd would name in the record", expiry);
         if (status != FINDING_OK)
             finding_advise(f, "renew the certificate of server.tls_certificate, then run: systemctl reload kaasd");
     }
 }
 
 void doctor_look_address(struct visit *v, struct finding *f) {
-    _cleanup_free_ char *named_pem = NULL;
+    _cleanup_free_ char *own_pem = NULL;
     _cleanup_done_(x509_info_done) struct x509_info shown = {0};
     struct err err = {0};
     unsigned port = 0;
@@ -288,12 +304,12 @@ void doctor_look_address(struct visit *v, struct finding *f) {
         finding_advise(f, "set it in the configuration to the https address of this service and restart kaasd");
         return;
     }
-    (void)link_env_get_server_cert(v->env, &named_pem, NULL);
+    (void)link_env_get_server_cert(v->env, &own_pem, NULL);
     if (x509_lookup_server(host, port, NULL, doctor_time_left_ms(v, LOOK_LIMIT_MS), &shown, &err)) {
         finding_say(f, FINDING_WARNING, "%s does not answer us: %s", v->env->options.public_url, err.text);
         finding_advise(f,
                        "see that server.public_url is right and leads to this service (through the balancer, if there is one)");
     } else {
-        judge_address(v, f, &shown, named_pem);
+        judge_address(v, f, &shown, own_pem);
     }
 }

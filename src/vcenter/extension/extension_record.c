@@ -20,7 +20,6 @@
 #define COMPANY "Cisco Systems, Inc."
 #define LABEL "Harmony KaaS"
 #define SUMMARY "Kubernetes clusters as a service on vSphere and HyperFlex"
-#define SERVER_TYPE "KAAS_API"
 #define MANIFEST_TYPE "MANIFEST_SERVER"
 #define CLIENT_TYPE "vsphere-client-remote"
 #define LOCALE "en"
@@ -153,7 +152,7 @@ static int fill_servers(struct extension_record *r, const struct link_env *env, 
         r->record.clients = &r->client;
         r->record.client_count = 1;
     }
-    add_server(r, SERVER_TYPE, r->api_url);
+    add_server(r, EXTENSION_SERVER_TYPE, r->api_url);
     return rc;
 }
 

@@ -12,6 +12,8 @@
 
 struct link_env;
 
+#define EXTENSION_SERVER_TYPE "KAAS_API" /* of the server by which HX finds us */
+
 enum record_state { RECORD_UNKNOWN, RECORD_OURS, RECORD_OUTDATED, RECORD_FOREIGN, RECORD_MISSING };
 /* "ours", ... as in docs/openapi.yaml; static. */
 const char *record_state_name(enum record_state state);

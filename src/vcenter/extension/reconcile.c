@@ -49,6 +49,12 @@ static void set_problem(struct record_note *note, const char *text, const char *
     (void)snprintf(note->remedy, sizeof(note->remedy), "%s", remedy);
 }
 
+/* Where nothing better is known. Gives `out`. */
+static const char *look_remedy(const struct work *w, char out[ERR_REMEDY_BYTES]) {
+    (void)snprintf(out, ERR_REMEDY_BYTES, "see what it differs in: kaasctl doctor --vcenter %.100s", w->vc.name);
+    return out;
+}
+
 static void join_members(const struct work *w, char out[RECORD_MEMBERS_BYTES]) {
     size_t n = 0;
     out[0] = 0;
@@ -278,6 +284,7 @@ static void note_repair(struct work *w) {
 
 /* Read back: what vCenter made of it counts, not what we sent. */
 static int reconcile_confirm(struct work *w, struct err *err) {
+    char remedy[ERR_REMEDY_BYTES];
     int rc;
     memcpy(w->note->repaired, w->note->begun, sizeof(w->note->repaired));
     w->note->begun[0] = 0;
@@ -285,8 +292,7 @@ static int reconcile_confirm(struct work *w, struct err *err) {
     rc = reconcile_look(w, err);
     if (rc || w->note->state != RECORD_OUTDATED)
         return rc;
-    set_problem(w->note, "vCenter keeps the record differently from what it was sent",
-                "compare with 'kaasctl vcenter register --dry-run'");
+    set_problem(w->note, "vCenter keeps the record differently from what it was sent", look_remedy(w, remedy));
     return 0;
 }
 
@@ -350,8 +356,9 @@ static int compare_and_repair(struct work *w, struct err *err) {
 
 /* The record may be as it is for long: a failure is told in the note until the next comparison. */
 static void reconcile_note_failure(struct work *w, int rc, const struct err *err) {
+    char remedy[ERR_REMEDY_BYTES];
     if (rc && rc != ERR_BUSY && rc != ERR_NOT_REGISTERED)
-        set_problem(w->note, err->text, err->remedy);
+        set_problem(w->note, err->text, err->remedy[0] ? err->remedy : look_remedy(w, remedy));
 }
 
 static void date_problem(const struct record_note *before, struct record_note *note) {
