@@ -78,7 +78,7 @@ static int make_pools(struct wire *w, struct err *err) {
 static int make_secrets(struct wire *w, struct err *err) {
     int rc = seal_open_file(w->config.secrets_master_key_file, &w->seal, err);
     rc = rc ? rc : scrape_token_read(&w->config, &w->scrape_token, err);
-    return rc ? rc : server_cert_load(&w->config, &w->cert_pem, &w->key_pem, err);
+    return rc ? rc : server_cert_load(&w->config, &w->chain, &w->key_pem, err);
 }
 
 /* Without a trailing slash, so that paths can be appended. */
@@ -125,7 +125,7 @@ static int make_platform(struct wire *w, struct err *err) {
         .version = PACKAGE_VERSION,
         .extension_key = w->config.vcenter_extension_key,
         .public_url = w->public_url,
-        .server_cert_pem = w->cert_pem,
+        .server_cert_pem = w->chain.certs[0].pem,
         .admin_email = *email ? email : "noreply@localhost.invalid",
         .networks = &w->vcenter_networks,
         .view_privilege = w->config.auth_vcenter_view_privilege,
@@ -263,7 +263,7 @@ static int make_kerberos(struct wire *w, struct err *err) {
     if (!rc)
         rc = kerberos_new(&options, &w->parts.kerberos, err);
     if (!rc)
-        set_kerberos_certificate(w, config, w->cert_pem);
+        set_kerberos_certificate(w, config, w->chain.pem);
     return rc;
 }
 
@@ -389,7 +389,7 @@ static void set_doors(struct wire *w, const char *proxy, const char *admin, cons
     doors[WIRE_SERVICE].client_ca = *ca;
     if (doors[WIRE_SERVICE].connections_max > KAAS_HTTP_SERVICE_CONNECTIONS)
         doors[WIRE_SERVICE].connections_max = KAAS_HTTP_SERVICE_CONNECTIONS;
-    doors[WIRE_TLS].cert_pem = doors[WIRE_SERVICE].cert_pem = w->cert_pem;
+    doors[WIRE_TLS].cert_pem = doors[WIRE_SERVICE].cert_pem = w->chain.pem;
     doors[WIRE_TLS].key_pem = doors[WIRE_SERVICE].key_pem = w->key_pem;
     /* mode 0600: root and our own user may open it; who is an administrator is decided by user id once more */
     doors[WIRE_ADMIN] = (struct httpd_options){.listen = admin,
@@ -572,7 +572,7 @@ void wire_down(struct wire *w) {
     worker_pool_free(w->parts.outside);
     store_free(w->store);
     seal_free(w->seal);
-    free(w->cert_pem);
+    x509_chain_done(&w->chain);
     secret_free(w->key_pem);
     free(w->public_url);
     free(w->config_path);
@@ -601,16 +601,26 @@ static int reload_service(struct wire *w, const struct config *fresh, const char
 }
 
 static int reload_certificate(struct wire *w, const struct config *fresh, struct err *err) {
-    _cleanup_free_ char *cert = NULL;
+    _cleanup_done_(x509_chain_done) struct x509_chain chain = {0};
     _cleanup_secret_ char *key = NULL;
-    int rc = server_cert_load(fresh, &cert, &key, err);
+    int rc = server_cert_load(fresh, &chain, &key, err);
     if (!rc && w->servers[WIRE_TLS])
-        rc = httpd_reload_tls(w->servers[WIRE_TLS], cert, key, err);
+        rc = httpd_reload_tls(w->servers[WIRE_TLS], chain.pem, key, err);
     if (!rc)
-        rc = reload_service(w, fresh, cert, key, err);
+        rc = reload_service(w, fresh, chain.pem, key, err);
     if (!rc)
-        set_kerberos_certificate(w, fresh, cert);
-    return rc ? rc : platform_set_server_cert(w->parts.platform, cert, err); /* the records name it */
+        set_kerberos_certificate(w, fresh, chain.pem);
+    return rc ? rc : platform_set_server_cert(w->parts.platform, chain.certs[0].pem, err); /* the records name it */
+}
+
+/* What is not well, and does not hold the reload up. */
+static void log_warnings(const struct config_report *report) {
+    for (const char *at = report->warnings.len ? report->warnings.data : ""; *at;) {
+        const size_t n = strcspn(at, "\n");
+        _cleanup_free_ char *line = str_format("%.*s", (int)n, at);
+        log_event(LOG_LEVEL_WARNING, "config_warning", "warning", line, NULL);
+        at += n + (at[n] != '\0');
+    }
 }
 
 static int reload_all(struct wire *w, struct err *err) {
@@ -624,6 +634,7 @@ static int reload_all(struct wire *w, struct err *err) {
     rc = config_load(w->config_path, &fresh, &report, err);
     if (!rc)
         rc = setup_check(&fresh, w->config_path, SETUP_CHECK_CHANGE, &report, err);
+    log_warnings(&report);
     if (!rc)
         rc = scrape_token_read(&fresh, &token, err);
     if (!rc)

@@ -50,7 +50,8 @@ struct health_log {
 struct wire {
     struct config config;
     char *config_path;
-    char *cert_pem, *key_pem; /* server certificate; the key is wiped on release */
+    struct x509_chain chain; /* server certificate with its issuers */
+    char *key_pem;           /* wiped on release */
     char *public_url;
     char replica_name[64];
     struct seal *seal;

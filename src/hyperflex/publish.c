@@ -57,9 +57,7 @@ static int64_t publish_note_certificate(struct hyperflex *h, const char *pem) {
     return h->certificate_since_ms;
 }
 
-/* The certificate alone, of a file that may hold its chain, too. */
 static int publish_source_load(struct hyperflex *h, struct publish_source *out, struct err *err) {
-    _cleanup_done_(x509_info_done) struct x509_info info = {0};
     _cleanup_free_ char *pem = NULL;
     *out = (struct publish_source){0};
     int rc = publish_get_installation(h, out->installation, err);
@@ -68,10 +66,8 @@ static int publish_source_load(struct hyperflex *h, struct publish_source *out, 
     rc = h->options.get_certificate(h->options.arg, &pem, err);
     if (rc || !pem)
         return rc;
-    if (x509_parse_pem(pem, &info, NULL))
-        return 0; /* HX clusters are read all the same */
-    out->since_ms = publish_note_certificate(h, info.pem);
-    out->certificate = STEAL(info.pem);
+    out->since_ms = publish_note_certificate(h, pem);
+    out->certificate = STEAL(pem);
     return 0;
 }
 

@@ -26,6 +26,8 @@ src_port_libport_a_SOURCES = \
     src/port/signature.h \
     src/port/x509.c \
     src/port/x509.h \
+    src/port/x509_chain.c \
+    src/port/x509_chain.h \
     src/port/x509_look.c \
     src/port/xml.c \
     src/port/xml.h

@@ -152,24 +152,6 @@ int x509_no_passphrase(char *out, int bytes, int is_writing, void *arg) {
     return -1;
 }
 
-int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err) {
-    _cleanup_(BIO_free_all) BIO *key_bio = BIO_new_mem_buf(key_pem, -1);
-    _cleanup_(X509_free) X509 *cert = read_pem(cert_pem);
-    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = key_bio ? PEM_read_bio_PrivateKey(key_bio, NULL, x509_no_passphrase, NULL) : NULL;
-    const bool fits = cert && key && X509_check_private_key(cert, key) == 1;
-    ERR_clear_error();
-    if (fits)
-        return 0;
-    if (!cert)
-        return err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
-    if (!key) {
-        (void)err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM private key that is not encrypted");
-        return err_remedy(err, "give the key without a passphrase: openssl pkey -in KEY -out FILE");
-    }
-    (void)err_set(err, ERR_UNPROCESSABLE, "the private key does not belong to its certificate");
-    return err_remedy(err, "give the key that the first certificate of the file was made for");
-}
-
 int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err *err) {
     const unsigned char *at = der;
     _cleanup_(X509_free) X509 *cert = d2i_X509(NULL, &at, (long)n);

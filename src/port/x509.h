@@ -42,9 +42,6 @@ int x509_describe(X509 *cert, struct x509_info *out, struct err *err);
 /* Reads a certificate in its binary form. ERR_UNPROCESSABLE. */
 int x509_parse_der(const void *der, size_t n, struct x509_info *out, struct err *err);
 
-/* Whether the private key belongs to the first certificate, both PEM. ERR_UNPROCESSABLE, with a remedy, also for a key that cannot be read. */
-int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err);
-
 /* Connects, completes a TLS handshake without sending any application data, and describes the server's leaf certificate.
  * Nothing is trusted. `networks`: where it may connect to (NULL: anywhere); elsewhere ERR_UNREACHABLE. `timeout_ms` bounds the whole call.
  * ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS. */

@@ -18,7 +18,8 @@
 #include "secret.h"
 #include "setup_files.h"
 #include "signature.h"
-#include "x509.h"
+#include "str.h"
+#include "x509_chain.h"
 
 int setup_find_user(const char *name, struct setup_user *out, struct err *err) {
     const uid_t me = geteuid();
@@ -51,35 +52,53 @@ static void check_master_key(const struct config *config, struct config_report *
         config_report_fault(report, "secrets.master_key_file", fault.text, rc == ERR_NOT_FOUND ? NO_KEY_REMEDY : fault.remedy);
 }
 
+/* What kaasd puts right for itself. */
+static void warn_of_form(const struct server_cert_paths *paths, const struct x509_chain *chain, struct config_report *report) {
+    struct err fault = {0};
+    if (chain->has_key && !str_eq(paths->cert, paths->key)) {
+        (void)err_set(&fault, ERR_CONFIG, "%s holds a private key, and others may read that file", paths->cert);
+        config_report_warning(report, "server.tls_certificate", fault.text,
+                              "take the key out of it; if others could read it, have a new certificate made for a new key");
+    }
+    err_clear(&fault);
+    if (chain->is_reordered) {
+        (void)err_set(&fault, ERR_CONFIG, "%s does not begin with the server's certificate, each followed by its issuer",
+                      paths->cert);
+        config_report_warning(report, "server.tls_certificate", fault.text,
+                              "kaasd sends them in the right order; put the file in order for other programs that read it");
+    }
+}
+
 /* When it begins and ends to be good. */
-static void check_validity(const struct server_cert_paths *paths, const struct x509_info *info, enum setup_check_for purpose,
-                           struct config_report *report) {
+static void check_validity(const struct server_cert_paths *paths, const struct x509_info *info, bool is_issuer,
+                           enum setup_check_for purpose, struct config_report *report) {
     const char *option = paths->is_own ? "state_dir" : "server.tls_certificate";
     const char *remedy = paths->is_own ? "take it and its key away and restart kaasd, which makes new ones"
                                        : "put the new certificate and its key in place, then: systemctl reload kaasd";
     const int64_t now_ms = clock_wall_ms();
-    char at[CLOCK_RFC3339_BYTES];
+    char at[CLOCK_RFC3339_BYTES], which[400];
     struct err fault = {0};
+    (void)snprintf(which, sizeof(which), "%s%.150s%s%.200s", is_issuer ? "the issuer " : "", is_issuer ? info->subject : "",
+                   is_issuer ? " in " : "the certificate ", paths->cert);
     clock_format(now_ms < info->not_before_ms ? info->not_before_ms : info->not_after_ms, at);
     if (now_ms < info->not_before_ms)
-        (void)err_set(&fault, ERR_CONFIG, "the certificate %s is not valid before %s", paths->cert, at);
+        (void)err_set(&fault, ERR_CONFIG, "%s is not valid before %s", which, at);
     else if (now_ms >= info->not_after_ms)
-        (void)err_set(&fault, ERR_CONFIG, "the certificate %s expired at %s", paths->cert, at);
+        (void)err_set(&fault, ERR_CONFIG, "%s expired at %s", which, at);
     if (fault.code && purpose == SETUP_CHECK_CHANGE) {
         config_report_fault(report, option, fault.text, remedy);
         return;
     }
     if (!fault.code && now_ms + X509_EXPIRY_WARNING_MS >= info->not_after_ms)
-        (void)err_set(&fault, ERR_CONFIG, "the certificate %s expires at %s", paths->cert, at);
+        (void)err_set(&fault, ERR_CONFIG, "%s expires at %s", which, at);
     if (fault.code)
         config_report_warning(report, option, fault.text, remedy);
 }
 
 static void check_server_cert(const struct config *config, enum setup_check_for purpose, struct config_report *report) {
     _cleanup_server_cert_paths_ struct server_cert_paths paths = {0};
-    _cleanup_free_ char *cert = NULL;
-    _cleanup_secret_ char *key = NULL;
-    struct x509_info info = {0};
+    _cleanup_secret_ char *cert = NULL, *key = NULL;
+    _cleanup_done_(x509_chain_done) struct x509_chain chain = {0};
     struct err fault = {0};
     if (server_cert_find(config, &paths, NULL) || (paths.is_own && !paths.is_there))
         return; /* kaasd will make it */
@@ -88,13 +107,18 @@ static void check_server_cert(const struct config *config, enum setup_check_for 
             config_report_fault(report, "state_dir", "server.crt and server.key there cannot be read by this user", "");
         return; /* configured ones are among the files that are looked at anyway */
     }
-    if (x509_parse_pem(cert, &info, &fault))
-        config_report_fault(report, paths.is_own ? "state_dir" : "server.tls_certificate", fault.text, "give a PEM file");
-    else if (x509_check_key(cert, key, &fault))
+    if (x509_chain_read(cert, NULL, &chain, &fault)) {
+        config_report_fault(report, paths.is_own ? "state_dir" : "server.tls_certificate", fault.text, fault.remedy);
+        return;
+    }
+    x509_chain_done(&chain);
+    if (x509_chain_read(cert, key, &chain, &fault)) {
         config_report_fault(report, paths.is_own ? "state_dir" : "server.tls_key", fault.text, fault.remedy);
-    else
-        check_validity(&paths, &info, purpose, report);
-    x509_info_done(&info);
+        return;
+    }
+    warn_of_form(&paths, &chain, report);
+    for (size_t i = 0; i < chain.count; i++)
+        check_validity(&paths, &chain.certs[i], i > 0, purpose, report);
 }
 
 static void setup_check_ca(const char *option, const char *path, struct config_report *report) {

@@ -13,7 +13,6 @@
 #include "str.h"
 #include "strbuf.h"
 #include "uuid.h"
-#include "x509.h"
 
 #define PEM_BYTES_MAX (256U * 1024U)
 #define OWN_DAYS 825
@@ -21,7 +20,7 @@
 int server_cert_read(const struct server_cert_paths *paths, char **cert_pem, char **key_pem, struct err *err) {
     _cleanup_strbuf_ struct strbuf cert, key;
     int rc;
-    strbuf_init(&cert, PEM_BYTES_MAX);
+    strbuf_init_secret(&cert, PEM_BYTES_MAX); /* some keep both in one file */
     strbuf_init_secret(&key, PEM_BYTES_MAX);
     rc = fs_read(paths->cert, &cert, err);
     if (!rc)
@@ -89,12 +88,17 @@ int server_cert_find(const struct config *config, struct server_cert_paths *out,
     return 0;
 }
 
-int server_cert_load(const struct config *config, char **cert_pem, char **key_pem, struct err *err) {
+int server_cert_load(const struct config *config, struct x509_chain *chain, char **key_pem, struct err *err) {
     _cleanup_server_cert_paths_ struct server_cert_paths paths = {0};
+    _cleanup_secret_ char *cert = NULL, *key = NULL;
     int rc = server_cert_find(config, &paths, err);
     if (!rc && paths.is_own && !paths.is_there)
         rc = make_pair(config, paths.cert, paths.key, err);
-    return rc ? rc : server_cert_read(&paths, cert_pem, key_pem, err);
+    rc = rc ? rc : server_cert_read(&paths, &cert, &key, err);
+    rc = rc ? rc : x509_chain_read(cert, key, chain, err);
+    if (!rc)
+        *key_pem = STEAL(key);
+    return rc;
 }
 
 /* -- from the configuration to database connections ---------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "seal.h"
 #include "store.h"
 #include "strbuf.h"
+#include "x509_chain.h"
 
 struct server_cert_paths {
     char *cert, *key;
@@ -23,11 +24,12 @@ int server_cert_find(const struct config *config, struct server_cert_paths *out,
 void server_cert_paths_done(struct server_cert_paths *paths); /* a zeroed struct is allowed */
 #define _cleanup_server_cert_paths_ __attribute__((cleanup(server_cert_paths_done)))
 
-/* Reads both. Texts are malloc'ed; the key is freed by secret_free. ERR_NOT_FOUND, ERR_IO, ERR_CONFIG (the key is open to others), naming the file. */
+/* Reads both as they are. Both are freed by secret_free: some keep both in one file. ERR_NOT_FOUND, ERR_IO, ERR_CONFIG (the key is open to others), naming the file. */
 int server_cert_read(const struct server_cert_paths *paths, char **cert_pem, char **key_pem, struct err *err);
 
-/* The same, after making a self-signed certificate where none is configured and none was made before. */
-int server_cert_load(const struct config *config, char **cert_pem, char **key_pem, struct err *err);
+/* Reads both and puts the certificates in order, after making a self-signed one where none is configured and none was made before. The key is freed by
+ * secret_free. Also errors of x509_chain_read. */
+int server_cert_load(const struct config *config, struct x509_chain *chain, char **key_pem, struct err *err);
 
 /* -- from the configuration to database connections ---------------------------------------------------------------- */
 

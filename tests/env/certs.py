@@ -58,8 +58,35 @@ def make_server_cert(folder: Path, *, expired: bool = False, days: int = 30) -> 
             .add_extension(names, critical=False)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
             .sign(ca_key, hashes.SHA256()))
+    return _written(folder, ca, cert, key)
+
+
+def _written(folder: Path, ca: x509.Certificate, cert: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> ServerCert:
     made = ServerCert(folder / "ca.pem", folder / "server.pem", folder / "server.key", thumbprint(cert))
     made.ca_file.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
     made.cert_file.write_bytes(cert.public_bytes(serialization.Encoding.PEM))
     _write_key(made.key_file, key)
     return made
+
+
+def _ca(name: str, key: ec.EllipticCurvePublicKey, issuer: str, issuer_key: ec.EllipticCurvePrivateKey, days: int) -> x509.Certificate:
+    now = datetime.datetime.now(datetime.UTC)
+    return (_builder(name, issuer, key, now - 40 * DAY, now + days * DAY)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(issuer_key, hashes.SHA256()))
+
+
+def make_issued_cert(folder: Path, *, issuer_days: int = 400) -> tuple[ServerCert, str]:
+    """As companies have it: the server's certificate is of an issuing CA, whose own is of the root that clients trust. `ca_file` is the
+    root, `cert_file` the server's alone; beside them the issuing CA's certificate as text."""
+    folder.mkdir(parents=True, exist_ok=True)
+    root_key, issuer_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
+    root = _ca("World root", root_key.public_key(), "World root", root_key, 800)
+    issuer = _ca("World issuer", issuer_key.public_key(), "World root", root_key, issuer_days)
+    now = datetime.datetime.now(datetime.UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    cert = (_builder("kaas.example.test", "World issuer", key.public_key(), now - DAY, now + 90 * DAY)
+            .add_extension(names, critical=False)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .sign(issuer_key, hashes.SHA256()))
+    return _written(folder, root, cert, key), issuer.public_bytes(serialization.Encoding.PEM).decode()

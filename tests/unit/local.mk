@@ -111,6 +111,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/port/test_net_look \
     tests/unit/port/test_seal \
     tests/unit/port/test_x509 \
+    tests/unit/port/test_x509_chain \
     tests/unit/token/test_token \
     tests/unit/vcenter/test_platform_links \
     tests/unit/vcenter/test_platform_login \

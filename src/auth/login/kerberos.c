@@ -13,7 +13,7 @@
 #include "negotiate.h"
 #include "session_store.h"
 #include "str.h"
-#include "x509.h"
+#include "x509_chain.h"
 
 /* The clocks of the replicas may differ a little. */
 #define REPLICAS_DIFFER_MS (5LL * 60 * 1000)
@@ -188,7 +188,9 @@ int kerberos_purge(struct kerberos *k, struct err *err) {
 int kerberos_set_certificate(struct kerberos *k, const char *cert_pem, struct err *err) {
     uint8_t binding[GSS_BINDING_BYTES_MAX];
     size_t n = 0;
-    int rc = x509_end_point_binding(cert_pem, binding, sizeof(binding), &n, err);
+    _cleanup_done_(x509_chain_done) struct x509_chain chain = {0};
+    int rc = x509_chain_read(cert_pem, NULL, &chain, err);
+    rc = rc ? rc : x509_end_point_binding(chain.certs[0].pem, binding, sizeof(binding), &n, err);
     if (rc)
         return rc;
     LOCKED(&k->lock);

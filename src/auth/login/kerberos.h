@@ -43,7 +43,7 @@ struct kerberos_options {
 int kerberos_new(const struct kerberos_options *options, struct kerberos **out, struct err *err);
 void kerberos_free(struct kerberos *kerberos); /* no call may be running; NULL is allowed */
 
-/* The certificate (PEM, the first one) that clients see: what they bind themselves to (RFC 5929, tls-server-end-point). ERR_UNPROCESSABLE. */
+/* The certificate that clients see (PEM, its issuers may be there, too): what they bind themselves to (RFC 5929, tls-server-end-point). ERR_UNPROCESSABLE. */
 int kerberos_set_certificate(struct kerberos *kerberos, const char *cert_pem, struct err *err);
 
 struct kerberos_token {

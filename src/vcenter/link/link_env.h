@@ -28,10 +28,11 @@ struct store;
 struct platform_options {
     struct store *store;
     struct seal *seal;
-    const char *version;         /* of this program */
-    const char *extension_key;   /* "com.cisco.kaas" */
-    const char *public_url;      /* "https://kaas.example.com" without path: as vCenter and HX reach us */
-    const char *server_cert_pem; /* the certificate that public_url shows: named in the extension record; NULL if unknown */
+    const char *version;       /* of this program */
+    const char *extension_key; /* "com.cisco.kaas" */
+    const char *public_url;    /* "https://kaas.example.com" without path: as vCenter and HX reach us */
+    const char *
+        server_cert_pem; /* the certificate alone that public_url shows, as x509_chain_read gives it: named in the extension record; NULL if unknown */
     const char *admin_email;
     const char *view_privilege;        /* "System.Read" */
     const struct net_policy *networks; /* where vCenters may be; borrowed; NULL: anywhere */

@@ -113,25 +113,6 @@ static void test_thumbprint(void **state) {
     assert_memory_equal(back, digest, sizeof(back));
 }
 
-static void test_check_key(void **state) {
-    (void)state;
-    _cleanup_free_ char *cert_pem = NULL, *other_pem = NULL;
-    _cleanup_secret_ char *key_pem = NULL, *other_key_pem = NULL;
-    const struct x509_request request = {.common_name = "kaas", .valid_days = 30, .key_bits = 2048, .is_server = 1};
-    struct err err = {0};
-    assert_int_equal(x509_make_self_signed(&request, &cert_pem, &key_pem, NULL), 0);
-    assert_int_equal(x509_make_self_signed(&request, &other_pem, &other_key_pem, NULL), 0);
-    assert_int_equal(x509_check_key(cert_pem, key_pem, NULL), 0);
-    assert_int_equal(x509_check_key(cert_pem, other_key_pem, &err), ERR_UNPROCESSABLE);
-    assert_non_null(strstr(err.text, "does not belong"));
-    err_clear(&err);
-    assert_int_equal(x509_check_key(cert_pem, cert_pem, &err), ERR_UNPROCESSABLE);
-    assert_non_null(strstr(err.text, "no PEM private key"));
-    err_clear(&err);
-    assert_int_equal(x509_check_key(key_pem, key_pem, &err), ERR_UNPROCESSABLE);
-    assert_non_null(strstr(err.text, "no PEM certificate"));
-}
-
 static void test_parse_refuses(void **state) {
     (void)state;
     static const char *const bad[] = {"", "x", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
@@ -232,10 +213,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_make),         cmocka_unit_test(test_make_client),   cmocka_unit_test(test_make_key_bits),
-        cmocka_unit_test(test_thumbprint),   cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_check_key),    cmocka_unit_test(test_lookup),        cmocka_unit_test(test_lookup_sni),
-        cmocka_unit_test(test_lookup_fails),
+        cmocka_unit_test(test_make),       cmocka_unit_test(test_make_client),   cmocka_unit_test(test_make_key_bits),
+        cmocka_unit_test(test_thumbprint), cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_lookup),     cmocka_unit_test(test_lookup_sni),    cmocka_unit_test(test_lookup_fails),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
