@@ -145,8 +145,8 @@ static int run_aside(struct vim_client *client, const struct side_way *way, cons
     return ret;
 }
 
-static int login_aside(struct vim_client *client, const struct vim_extension_login *login, struct vim_wire_login *out,
-                       struct err *err) {
+static int login_aside_once(struct vim_client *client, const struct vim_extension_login *login, struct vim_wire_login *out,
+                            struct err *err) {
     struct side_way way;
     struct vim_run run = {.identity = VIM_AS_NOBODY, .fn = vim_login_op_extension, .arg = out};
     int ret = side_way_init(client, login, &way, err);
@@ -159,9 +159,24 @@ static int login_aside(struct vim_client *client, const struct vim_extension_log
     return ret;
 }
 
+/* A tunnel may lose a byte, and then there is no answer: one try more, on a connection of its own. */
+static int login_aside(struct vim_client *client, const struct vim_extension_login *login, struct vim_wire_login *out,
+                       struct err *err) {
+    struct err why = {0};
+    int ret = login_aside_once(client, login, out, &why);
+    if (ret == ERR_TIMEOUT && login->strategy == VIM_STRATEGY_TUNNEL) {
+        err_clear(&why);
+        ret = login_aside_once(client, login, out, &why);
+    }
+    return err_move(err, ret, &why);
+}
+
+/* Busy vCenters refuse a certificate that is good now and then (github.com/vmware/pyvmomi/issues/1100); there is no account that would be locked by a second try. */
 int vim_login_extension(struct vim_client *client, const struct vim_extension_login *login, struct err *err) {
     _cleanup_done_(vim_wire_login_done) struct vim_wire_login result = {0};
-    int ret = login_aside(client, login, &result, err);
+    struct err first = {0};
+    int ret = login_aside(client, login, &result, &first);
+    ret = ret == ERR_CREDENTIALS ? login_aside(client, login, &result, err) : err_move(err, ret, &first);
     if (ret == ERR_CREDENTIALS)
         err_remedy(err, "register again: the extension %s is not known there or has another certificate", login->extension_key);
     if (!ret)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from env import vimclient
-from env.full import EXTENSION_KEY, World, add_vcenter
+from env.full import EXTENSION_KEY, World, add_vcenter, ctl
 from env.logins import credentials, lose_session, ours, rescan, state_is, until, vcenter_json, wait_connected
 from env.vcenter import User
 
@@ -103,6 +103,24 @@ def test_a_certificate_goes_before_an_account(place: World) -> None:
     register(place, "--login-account", place.vcenter.users[DEDICATED])
     assert vcenter_json(place)["login_strategy"] == "certificate_tunnel"
     assert {kind for _, kind, _ in credentials(place)} == {"certificate"}  # what is not needed is not kept
+
+
+def test_one_refusal_of_a_good_certificate_is_passed_over(place: World) -> None:
+    """Busy vCenters do that. When it comes again, people are told."""
+    add_vcenter(place.kaasd, place.vcenter, "--name", "East")
+    ctl(place, "register")
+    wait_connected(place)
+    before = len(place.vcenter.control.calls(op="LoginExtensionByCertificate"))
+    place.vcenter.control.fault("LoginExtensionByCertificate", "fault", fault="InvalidLogin", count=1)
+    lose_session(place)
+    assert rescan(place) == 0
+    outcomes = [call["outcome"] for call in place.vcenter.control.calls(op="LoginExtensionByCertificate")[before:]]
+    assert len(outcomes) == 2 and outcomes[-1] == "ok", outcomes
+    place.vcenter.control.fault("LoginExtensionByCertificate", "fault", fault="InvalidLogin")
+    lose_session(place)
+    assert rescan(place) != 0
+    until(state_is(place, "refused"), "a refused login")
+    place.vcenter.control.clear_faults()
 
 
 def test_a_wrong_password_is_found_out_before_anything_is_changed(place: World) -> None:

@@ -331,8 +331,28 @@ static void extension_login_goes_its_own_way(void **state) {
     assert_true(fake_has_session(client));
     err_clear(&err);
     fake_fault(*state, "LoginExtensionByCertificate", INVALID_LOGIN, "");
+    fake_fault(*state, "LoginExtensionByCertificate", INVALID_LOGIN, "");
     assert_int_equal(vim_login_extension(client, &login, &err), ERR_CREDENTIALS);
     assert_non_null(strstr(err.remedy, "com.cisco.kaas"));
+    vim_client_free(client);
+}
+
+static void extension_login_is_tried_twice(void **state) {
+    struct vim_client *client = fake_client(*state);
+    struct vim_extension_login login = {
+        .strategy = VIM_STRATEGY_TUNNEL, .extension_key = "com.cisco.kaas", .cert_pem = "C", .key_pem = "K"};
+    fake_fault(*state, "LoginExtensionByCertificate", INVALID_LOGIN, "");
+    assert_int_equal(vim_login_extension(client, &login, NULL), 0);
+    assert_int_equal(fake_count(*state, "LoginExtensionByCertificate"), 2);
+    fake_error(*state, "LoginExtensionByCertificate", ERR_TIMEOUT);
+    assert_int_equal(vim_login_extension(client, &login, NULL), 0);
+    fake_error(*state, "LoginExtensionByCertificate", ERR_TIMEOUT);
+    assert_int_equal(vim_probe_extension_login(client, &login, NULL), 0);
+    fake_error(*state, "LoginExtensionByCertificate", ERR_TIMEOUT);
+    fake_error(*state, "LoginExtensionByCertificate", ERR_TIMEOUT);
+    assert_int_equal(vim_probe_extension_login(client, &login, NULL), ERR_TIMEOUT);
+    fake_error(*state, "LoginExtensionByCertificate", ERR_UNREACHABLE);
+    assert_int_equal(vim_login_extension(client, &login, NULL), ERR_UNREACHABLE);
     vim_client_free(client);
 }
 
@@ -612,6 +632,7 @@ int main(void) {
         TEST(no_session_and_no_way_to_get_one),
         TEST(second_login_ends_the_first_session),
         TEST(extension_login_goes_its_own_way),
+        TEST(extension_login_is_tried_twice),
         TEST(strategy_with_port_zero_is_off),
         TEST(operation_id_travels),
         TEST(calls_are_counted),
