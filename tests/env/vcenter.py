@@ -227,10 +227,11 @@ class Control:
 class User:
     name: str
     password: str
+    domain: str = "vsphere.local"
 
     @property
     def login(self) -> str:
-        return f"{self.name}@vsphere.local"
+        return f"{self.name}@{self.domain}"
 
 
 @dataclass

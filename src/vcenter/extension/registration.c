@@ -234,6 +234,7 @@ static void registration_work_done(struct registration_work *w) {
     vim_user_session_done(&w->who);
     vim_extension_free(w->found);
     registration_row_done(&w->row);
+    free(w->role_account);
     state_alarm_done(&w->alarm);
     vim_place_list_done(&w->places);
     extension_record_done(&w->wanted);

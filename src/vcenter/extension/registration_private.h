@@ -40,6 +40,7 @@ struct registration_work {
     struct login_credential certificate, account_credential;
     struct login_credential *chosen; /* one of the two */
     enum vim_strategy strategy;
+    char *role_account; /* the one that got the role, as vCenter stores its name; NULL: not known (yet) */
 };
 
 /* Appends a sentence (printf). Without memory it is left out: it only explains. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "str.h"
 #include "vcenter_store.h"
@@ -81,16 +82,34 @@ static char *registration_role_take_list(const struct registration_work *w, stru
 
 /* -- the accounts ------------------------------------------------------------------------------------------------------------ */
 
-/* The name without its domain: `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. */
-static char *registration_role_bare_name(const char *account) {
+/* `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. So what is compared is the name as vCenter stores
+ * it, which is read there once the account has the role. A typed one is stored by a registration that ended before that. */
+
+/* Where in a name the part without its domain begins; *n gets its length. */
+static const char *bare_name(const char *account, size_t *n) {
     const char *slash = strrchr(account, '\\');
     const char *from = slash ? slash + 1 : account;
-    return strndup(from, strcspn(from, "@"));
+    *n = strcspn(from, "@");
+    return from;
+}
+
+static bool has_same_bare_name(const char *a, const char *b) {
+    size_t n, m;
+    const char *bare_a = bare_name(a, &n), *bare_b = bare_name(b, &m);
+    return n == m && strncasecmp(bare_a, bare_b, n) == 0;
+}
+
+/* The domain of `DOMAIN\user` is that of `user@domain.example.com`, or its first label. */
+static bool has_like_domain(const char *typed, const char *stored) {
+    const char *at = strchr(typed, '@'), *slash = strchr(stored, '\\');
+    const size_t n = slash ? (size_t)(slash - stored) : 0;
+    if (!at)
+        return str_eq_nocase(typed, stored);
+    return n && strncasecmp(at + 1, stored, n) == 0 && (at[1 + n] == '\0' || at[1 + n] == '.');
 }
 
 static bool is_same_account(const char *a, const char *b) {
-    _cleanup_free_ char *bare_a = registration_role_bare_name(a), *bare_b = registration_role_bare_name(b);
-    return bare_a && bare_b && str_eq_nocase(bare_a, bare_b);
+    return strchr(a, '\\') && strchr(b, '\\') ? str_eq_nocase(a, b) : has_same_bare_name(a, b);
 }
 
 /* Stored a line each: the one that has it, and those of registrations that did not end. */
@@ -121,12 +140,16 @@ static void add_accounts(const struct registration_work *w, const char *skipped,
             strbuf_addf(text, "%s%s", text->len ? between : "", name);
 }
 
-/* That of this request and those before it. NULL with an error. */
+/* That of this request, as it is known by now, and those before it, of which one may be of the same name in another domain. NULL with an error. */
 static char *accounts_text(const struct registration_work *w, struct err *err) {
+    char name[ROLE_ACCOUNTS_BYTES];
+    const char *at = w->row.role_principal, *typed = w->joining->login.user;
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, ROLE_ACCOUNTS_BYTES - 1);
-    strbuf_adds(&text, w->joining->login.user);
-    add_accounts(w, w->joining->login.user, "\n", &text);
+    strbuf_adds(&text, w->role_account ? w->role_account : typed);
+    while (next_account(&at, name))
+        if (!str_eq_nocase(name, typed) && !str_eq_nocase(name, w->role_account))
+            strbuf_addf(&text, "\n%s", name);
     return registration_role_take_list(w, &text, "accounts", err);
 }
 
@@ -276,6 +299,64 @@ static int grant_all(struct registration_work *w, struct err *err) {
     return rc;
 }
 
+static bool has_role(const struct vim_permission *given, int role_id) {
+    return !given->is_group && given->role_id == role_id;
+}
+
+static bool had_role(const struct vim_permission_list *list, int role_id, const char *principal) {
+    for (size_t i = 0; i < list->count; i++)
+        if (has_role(&list->items[i], role_id) && str_eq(list->items[i].principal, principal))
+            return true;
+    return false;
+}
+
+/* What tells the account of the request among those that have the role, surest first. */
+enum sign { IS_NEW, IS_NAMED_SO, IS_NAMED_SO_THERE, SIGNS };
+
+static bool bears(const struct registration_work *w, const struct vim_permission_list *before, const struct vim_permission *given,
+                  enum sign sign) {
+    const char *typed = w->joining->login.user;
+    if (!has_role(given, w->role_id))
+        return false;
+    if (sign == IS_NEW)
+        return !had_role(before, w->role_id, given->principal);
+    return has_same_bare_name(typed, given->principal) && (sign == IS_NAMED_SO || has_like_domain(typed, given->principal));
+}
+
+/* Sets w->role_account, where one sign tells one account. */
+static int find_account(struct registration_work *w, const struct vim_permission_list *before,
+                        const struct vim_permission_list *after, struct err *err) {
+    for (enum sign sign = IS_NEW; !w->role_account && sign < SIGNS; sign++) {
+        const char *found = NULL;
+        size_t count = 0;
+        for (size_t i = 0; i < after->count; i++)
+            if (bears(w, before, &after->items[i], sign)) {
+                found = after->items[i].principal;
+                count++;
+            }
+        if (count != 1)
+            continue;
+        w->role_account = str_dup(found);
+        if (!w->role_account)
+            return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    return 0;
+}
+
+/* On the root folder all have it. What vCenter made of the name is stored in place of what was typed. */
+static int grant_and_find(struct registration_work *w, const char *objects, struct err *err) {
+    _cleanup_done_(vim_permission_list_done) struct vim_permission_list before = {0}, after = {0};
+    _cleanup_free_ char *accounts = NULL;
+    int rc = vim_list_permissions(w->admin, NULL, &before, err);
+    rc = rc ? rc : grant_all(w, err);
+    rc = rc ? rc : vim_list_permissions(w->admin, NULL, &after, err);
+    rc = rc ? rc : find_account(w, &before, &after, err);
+    if (rc || !w->role_account)
+        return rc;
+    accounts = accounts_text(w, err);
+    return accounts ? registration_remember(w, accounts, objects, err) : err->code;
+}
+
 /* Both are looked up before one is made, and each is stored as soon as it is there: the next registration knows it for ours. */
 static int make_both(struct registration_work *w, const char *accounts, const char *objects, struct err *err) {
     const struct role_spec on_root = root_spec(w), on_objects = object_spec(w);
@@ -303,14 +384,14 @@ int registration_make_role(struct registration_work *w, struct err *err) {
     objects = objects_text(w, true, err);
     accounts = objects ? accounts_text(w, err) : NULL;
     rc = accounts ? make_both(w, accounts, objects, err) : err->code;
-    return rc ? rc : grant_all(w, err);
+    return rc ? rc : grant_and_find(w, objects, err);
 }
 
 int registration_clear_role(struct registration_work *w, struct err *err) {
-    const char *user = w->joining->role_name ? w->joining->login.user : NULL;
+    const char *user = w->role_account ? w->role_account : w->joining->login.user;
     _cleanup_free_ char *objects = NULL;
     int rc;
-    if (!user)
+    if (!w->joining->role_name || !user)
         return 0;
     objects = objects_text(w, false, err);
     rc = objects ? registration_take_back(w, NULL, w->row.role_id, user, err) : err->code;

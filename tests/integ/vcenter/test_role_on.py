@@ -214,7 +214,7 @@ def test_registering_again_moves_what_was_granted(place: World) -> None:
     said = register(place, "--on", "DC1", "--with-provisioning", "--dry-run")
     assert "grant it to kaas-login@vsphere.local on the root folder, not propagating" in said
     assert "on the datacenter DC1 (datacenter-3), propagating" in said
-    assert "take it back from kaas-login@vsphere.local on the datacenter datacenter-2" in said
+    assert f"take it back from {WHO} on the datacenter datacenter-2" in said
     assert "Folder.Create" in said
     assert granted(place)[OBJECTS] == {("datacenter-2", WHO, True), ("domain-c26", WHO, True)}
 
@@ -237,6 +237,43 @@ def test_another_account_takes_its_place(place: World) -> None:
                               OBJECTS: {("datacenter-2", "VSPHERE.LOCAL\\kaas-other", True)}}
 
 
+@pytest.mark.parametrize("short", ["CORP", "FIRMA"])
+def test_the_account_of_another_domain_has_nothing_but_its_name_in_common(place: World, short: str) -> None:
+    """What the former one was granted is taken back; the short name of a domain need not be part of the long one."""
+    control, other = place.vcenter.control, User(LOGIN.name, "corp-Pass1", domain="corp.example.test")
+    stored = control.put_user(other.name, other.password, groups=[], domain=other.domain, domain_alias=short)
+    assert stored == f"{short}\\kaas-login"
+    try:
+        register(place, "--on", "DC0")
+        for _ in range(2):
+            register(place, "--on", "DC0", who=other)
+            assert granted(place) == {ROLE: {("group-d1", stored, False)}, OBJECTS: {("datacenter-2", stored, True)}}
+        register(place, "--on", "DC0")
+        assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: {("datacenter-2", WHO, True)}}
+    finally:
+        control.drop_user(other.name, domain=other.domain, domain_alias=short)
+
+
+def test_a_stranger_of_that_name_keeps_what_an_administrator_gave_him(place: World) -> None:
+    control = place.vcenter.control
+    stranger = control.put_user(LOGIN.name, "corp-Pass1", groups=[], domain="corp.example.test", domain_alias="CORP")
+    try:
+        register(place, "--on", "DC0")
+        control.permit("group-d1", stranger, ROLE, propagate=False)
+        control.permit("datacenter-2", stranger, OBJECTS)
+        register(place, "--on", "DC0")
+        two = (WHO, stranger)
+        assert granted(place) == {ROLE: {("group-d1", who, False) for who in two}, OBJECTS: {("datacenter-2", who, True) for who in two}}
+        register(place, "--on", "DC1")
+        assert granted(place)[OBJECTS] == {("datacenter-3", WHO, True), ("datacenter-2", stranger, True)}
+        leave(place)
+        assert granted(place) == {ROLE: {("group-d1", stranger, False)}, OBJECTS: {("datacenter-2", stranger, True)}}
+    finally:
+        control.drop_role(ROLE)
+        control.drop_role(OBJECTS)
+        control.drop_user(LOGIN.name, domain="corp.example.test", domain_alias="CORP")
+
+
 def test_an_account_that_did_not_come_to_it_leaves_nothing_behind(place: World) -> None:
     """What it was granted, and what the one before it has, is known until a registration ends well."""
     register(place, "--on", "DC0")
@@ -246,7 +283,7 @@ def test_an_account_that_did_not_come_to_it_leaves_nothing_behind(place: World) 
     assert "kaas-other" in said
     assert {who for _, who, _ in granted(place)[ROLE]} >= {WHO}, "in force until another one is"
     said = register(place, "--on", "DC1", "--dry-run", who=other)
-    assert "take it back from kaas-other@vsphere.local, kaas-login@vsphere.local on the datacenter datacenter-2" in said
+    assert f"take it back from VSPHERE.LOCAL\\kaas-other, {WHO} on the datacenter datacenter-2" in said
     register(place, "--on", "DC1", who=other)
     assert granted(place) == {ROLE: {("group-d1", "VSPHERE.LOCAL\\kaas-other", False)},
                               OBJECTS: {("datacenter-3", "VSPHERE.LOCAL\\kaas-other", True)}}
@@ -262,7 +299,7 @@ def test_more_accounts_than_can_be_remembered_are_refused_with_the_way_out(place
     assert "too many accounts of vCenter East" in said and "unregister first" in said
     register(place)
     assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: on(*HX)}
-    assert place.db.query("SELECT role_principal FROM vcenter_registrations", database="kaas") == [(LOGIN.login,)]
+    assert place.db.query("SELECT role_principal FROM vcenter_registrations", database="kaas") == [(WHO,)]
 
 
 def test_a_strange_second_role_stops_before_the_first_is_made(place: World) -> None:
