@@ -139,6 +139,7 @@ static int make_platform(struct wire *w, struct err *err) {
         .key_bits = config_key_bits(&w->config),
         .on_permissions = wire_on_permissions,
         .on_permissions_arg = w,
+        .on_refused = wire_on_refused,
         .on_written = wire_on_written,
         .on_written_arg = w,
     };

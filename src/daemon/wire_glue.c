@@ -50,6 +50,12 @@ void wire_on_permissions(void *arg, const char *vcenter_id, const char *user) {
     api_note_change(wire->api);
 }
 
+void wire_on_refused(void *arg, const char *vcenter_id, const char *text) {
+    (void)arg;
+    log_event(LOG_LEVEL_WARNING, "object_refused", "vcenter", vcenter_id, "object", text, "hint",
+              "give it a shorter name at the vCenter; all other objects are saved", NULL);
+}
+
 void wire_on_published(void *arg) {
     struct wire *wire = arg;
     api_note_change(wire->api);

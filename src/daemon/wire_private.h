@@ -86,6 +86,7 @@ bool wire_get_size(void *arg, size_t *clusters, size_t *nodes);
 void wire_on_written(void *arg);
 void wire_on_published(void *arg);
 void wire_on_permissions(void *arg, const char *vcenter_id, const char *user);
+void wire_on_refused(void *arg, const char *vcenter_id, const char *text);
 int wire_on_changes(void *arg, const struct change_list *changes);
 int wire_on_gap(void *arg);
 void wire_on_difference(void *arg, const struct inventory_difference *difference);

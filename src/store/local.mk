@@ -25,6 +25,8 @@ src_store_libstore_a_SOURCES = \
     src/store/core/group_commit.h \
     src/store/core/migrate.c \
     src/store/core/migrate.h \
+    src/store/core/refused_rows.c \
+    src/store/core/refused_rows.h \
     src/store/core/release_store.c \
     src/store/core/release_store.h \
     src/store/core/replica_store.c \

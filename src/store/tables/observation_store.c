@@ -180,9 +180,14 @@ static int observation_write_row(struct observation_saving *call, const struct k
     row.observed_at_ms = call->picture->now_ms;
     if (k->row.vcenter_id) /* there is a row, of this vCenter or of one that gives way */
         rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(k->node_id)), NULL, err);
-    rc = rc ? rc
-            : db_table_insert(conn, &observation_table, &row,
-                              DB_MORE({"bound_by", db_text(o->bound_uuid ? vm_match_name(bound_by) : NULL), NULL}), err);
+    if (!rc) {
+        const char *const names[] = {NULL}; /* they are cut where they are too long */
+        struct err why = {0};
+        rc = db_table_insert(conn, &observation_table, &row,
+                             DB_MORE({"bound_by", db_text(o->bound_uuid ? vm_match_name(bound_by) : NULL), NULL}), &why);
+        if (rc)
+            rc = err_move(err, refused_rows_note(call->picture->refused, row.vm_moref ? row.vm_moref : "", names, &why), &why);
+    }
     return rc ? rc : observation_note(call, k->cluster_id, err);
 }
 
@@ -415,6 +420,8 @@ static int sort_told(struct observation_saving *call, struct err *err) {
 int observation_store_save(struct store *store, const struct observation_picture *picture, unsigned *changed, struct err *err) {
     struct observation_saving call = {.picture = picture};
     unsigned total = 0;
+    if (picture->refused)
+        *picture->refused = (struct refused_rows){0};
     int rc = sort_told(&call, err);
     if (!rc)
         rc = store_read(store, observation_check_vcenter, (void *)(uintptr_t)picture->vcenter_id, err);

@@ -13,6 +13,7 @@
 
 #include "cluster.h"
 #include "err.h"
+#include "refused_rows.h"
 #include "store.h"
 
 struct node_target_list {
@@ -42,6 +43,8 @@ struct observation_picture {
     bool is_complete; /* true: what is stored of this vCenter and not among the items has no virtual machine any more.
                          false: only the items are touched; one with VM_MATCH_NONE says that its virtual machine is gone */
     int64_t now_ms;   /* wall clock; becomes observed_at_ms of the rows that change */
+    struct refused_rows *
+        refused; /* gets the virtual machines whose values the database refuses: their nodes show none; NULL: then nothing is saved */
 };
 
 /* Stores what differs from what is stored; *changed counts the rows written or removed. Rows of nodes that exist no more are removed; a

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "cluster_tx.h"
 #include "record_tx.h"
 #include "str.h"
@@ -78,6 +79,7 @@ struct platform_kind {
     /* Writes and notes what is seen, if it differs; `stored` is NULL for a new one. *is_written tells. */
     int (*save)(struct store_tx *tx, int64_t now_ms, const void *stored, const void *seen, bool *is_written, struct err *err);
     int (*mark_gone)(struct store_tx *tx, const void *stored, struct err *err);
+    void (*names)(const void *seen, const char *out[4]); /* what others call it; NULL behind the last */
     const char *touch; /* seen again without any change: nothing that others would have to read anew */
 };
 
@@ -89,33 +91,78 @@ struct platform_save {
     unsigned changed;
 };
 
-/* The one of these records with the same reference, or NULL. */
-static const void *platform_store_find(const struct platform_kind *kind, const void *items, size_t count, const void *like) {
-    const struct object_ref *wanted = (const void *)((const char *)like + kind->ref_at);
+/* Records of one vCenter in order of their managed object ids: there may be very many of either side. */
+struct platform_index {
+    struct placed {
+        const char *moref;
+        const void *record;
+    } * items;
+    size_t count;
+};
+
+static const char *platform_moref(const struct platform_kind *kind, const void *record) {
+    return ((const struct object_ref *)(const void *)((const char *)record + kind->ref_at))->moref;
+}
+
+static int platform_compare_placed(const void *a, const void *b) {
+    return strcmp(((const struct placed *)a)->moref, ((const struct placed *)b)->moref);
+}
+
+static int platform_index_make(const struct platform_kind *kind, const void *records, size_t count, struct platform_index *out,
+                               struct err *err) {
+    out->items = calloc(count + 1, sizeof(*out->items));
+    if (!out->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        const char *item = (const char *)items + i * kind->table->bytes;
-        if (object_ref_eq((const void *)(item + kind->ref_at), wanted))
-            return item;
+        const char *record = (const char *)records + i * kind->table->bytes;
+        out->items[out->count++] = (struct placed){platform_moref(kind, record), record};
     }
-    return NULL;
+    if (count > 1)
+        qsort(out->items, count, sizeof(*out->items), platform_compare_placed);
+    return 0;
+}
+
+static void platform_index_done(struct platform_index *index) {
+    free(index->items);
+}
+
+/* The one with this managed object id, or NULL. */
+static const void *platform_index_find(const struct platform_index *index, const char *moref) {
+    const struct placed wanted = {.moref = moref}, *found = index->count ? bsearch(&wanted, index->items, index->count,
+                                                                                   sizeof(wanted), platform_compare_placed)
+                                                                         : NULL;
+    return found ? found->record : NULL;
+}
+
+/* Returns what is left of the error. */
+static int platform_note_refused(const struct platform_save *call, const char *item, struct err *why) {
+    const struct object_ref *ref = (const void *)(item + call->kind->ref_at);
+    const char *names[4] = {NULL};
+    call->kind->names(item, names);
+    return refused_rows_note(call->seen->refused, ref->moref, names, why);
 }
 
 static int platform_save_all(struct store_tx *tx, struct platform_save *call, const struct db_records *before, struct err *err) {
     const struct platform_kind *kind = call->kind;
-    int rc = 0;
+    _cleanup_done_(platform_index_done) struct platform_index stored = {0}, seen = {0};
+    int rc = platform_index_make(kind, before->items, before->count, &stored, err);
+    rc = rc ? rc : platform_index_make(kind, call->items, call->count, &seen, err);
     for (size_t i = 0; i < call->count && !rc; i++) {
         const char *item = (const char *)call->items + i * kind->table->bytes;
         bool is_written = false;
-        rc = kind->save(tx, call->seen->now_ms, platform_store_find(kind, before->items, before->count, item), item, &is_written,
-                        err);
-        call->changed += is_written;
+        struct err why = {0};
+        rc =
+            kind->save(tx, call->seen->now_ms, platform_index_find(&stored, platform_moref(kind, item)), item, &is_written, &why);
+        call->changed += is_written && !rc;
+        if (rc)
+            rc = err_move(err, platform_note_refused(call, item, &why), &why);
     }
     for (size_t i = 0; call->seen->is_complete && i < before->count && !rc; i++) {
-        const char *stored = (const char *)before->items + i * kind->table->bytes;
-        if (kind->is_gone(stored) || platform_store_find(kind, call->items, call->count, stored))
+        const char *was = (const char *)before->items + i * kind->table->bytes;
+        if (kind->is_gone(was) || platform_index_find(&seen, platform_moref(kind, was)))
             continue;
         call->changed++;
-        rc = kind->mark_gone(tx, stored, err);
+        rc = kind->mark_gone(tx, was, err);
     }
     if (rc || !call->seen->is_complete)
         return rc;
@@ -128,6 +175,8 @@ static int platform_save(struct store_tx *tx, void *arg, struct err *err) {
     struct platform_save *call = arg;
     struct db_records before = {0};
     call->changed = 0;
+    if (call->seen->refused)
+        *call->seen->refused = (struct refused_rows){0};
     int rc = store_tx_lock(tx, "platform", err);
     rc = rc ? rc : db_table_check(store_tx_conn(tx), &vcenter_table, call->seen->vcenter_id, err);
     rc = rc ? rc
@@ -186,12 +235,21 @@ static int vsphere_mark_gone(struct store_tx *tx, const void *stored, struct err
     return rc ? rc : vsphere_note(tx, &was->ref, err);
 }
 
+static void vsphere_names(const void *seen, const char *out[4]) {
+    const struct vsphere_cluster *c = seen;
+    out[0] = c->name;
+    out[1] = c->datacenter;
+}
+
 int platform_store_save_vsphere(struct store *store, const struct platform_seen *seen, const struct vsphere_cluster *items,
                                 size_t count, unsigned *changed, struct err *err) {
-    static const struct platform_kind kind = {
-        &vsphere_cluster_table, offsetof(struct vsphere_cluster, ref),
-        vsphere_is_gone,        vsphere_save,
-        vsphere_mark_gone,      "UPDATE vsphere_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
+    static const struct platform_kind kind = {&vsphere_cluster_table,
+                                              offsetof(struct vsphere_cluster, ref),
+                                              vsphere_is_gone,
+                                              vsphere_save,
+                                              vsphere_mark_gone,
+                                              vsphere_names,
+                                              "UPDATE vsphere_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
     return platform_store_save(store, &(struct platform_save){&kind, seen, items, count, 0}, changed, err);
 }
 
@@ -235,12 +293,19 @@ static int hx_mark_gone(struct store_tx *tx, const void *stored, struct err *err
     return rc ? rc : store_tx_note_change(tx, CHANGE_HX_CLUSTER, was->id, err);
 }
 
+static void hx_names(const void *seen, const char *out[4]) {
+    out[0] = ((const struct hx_cluster *)seen)->name;
+}
+
 int platform_store_save_hx(struct store *store, const struct platform_seen *seen, const struct hx_cluster *items, size_t count,
                            unsigned *changed, struct err *err) {
-    static const struct platform_kind kind = {
-        &hx_cluster_table, offsetof(struct hx_cluster, vsphere_cluster),
-        hx_is_gone,        hx_save,
-        hx_mark_gone,      "UPDATE hx_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
+    static const struct platform_kind kind = {&hx_cluster_table,
+                                              offsetof(struct hx_cluster, vsphere_cluster),
+                                              hx_is_gone,
+                                              hx_save,
+                                              hx_mark_gone,
+                                              hx_names,
+                                              "UPDATE hx_clusters SET seen_at_ms = ? WHERE vcenter_id = ? AND is_gone = 0"};
     return platform_store_save(store, &(struct platform_save){&kind, seen, items, count, 0}, changed, err);
 }
 

@@ -11,6 +11,7 @@
 #include "audit_store.h"
 #include "err.h"
 #include "platform.h"
+#include "refused_rows.h"
 #include "store.h"
 
 struct vsphere_cluster_list {
@@ -30,6 +31,8 @@ struct platform_seen {
     const char *vcenter_id;
     bool is_complete; /* true: what is stored and not among the items is marked gone */
     int64_t now_ms;   /* wall clock, becomes seen_at_ms of what changed, and with is_complete of all that are not gone */
+    struct refused_rows
+        *refused; /* gets what the database refuses: it stays as it was stored, and the others are saved; NULL: then nothing is */
 };
 
 /* Reads those of one vCenter, or all with NULL; gone ones too. *out (uninitialised) is given back by ..._list_done. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "discovery.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,8 @@ struct run {
     struct link *link;
     const struct watch_inventory *seen;
     struct vsphere_cluster *vsphere;
+    size_t vsphere_count;
+    bool *has_hx; /* by the same index */
     struct hx_cluster *hx;
     size_t hx_count;
     struct hx_cluster_list before;
@@ -40,47 +43,52 @@ void discovery_result_done(struct discovery_result *result) {
 }
 
 static void discovery_run_done(struct run *run) {
-    for (size_t i = 0; run->vsphere && i < run->seen->count; i++)
+    for (size_t i = 0; i < run->vsphere_count; i++)
         vsphere_cluster_done(&run->vsphere[i]);
     for (size_t i = 0; i < run->hx_count; i++)
         hx_cluster_done(&run->hx[i]);
     free(run->vsphere);
+    free(run->has_hx);
     free(run->hx);
     hx_cluster_list_done(&run->before);
     discovery_result_done(&run->result);
 }
 
+static int compare_vsphere(const void *a, const void *b) {
+    return strcmp(((const struct vsphere_cluster *)a)->ref.moref, ((const struct vsphere_cluster *)b)->ref.moref);
+}
+
+/* In order of the managed object id: a vCenter may tell of very many. */
 static int convert_vsphere(struct run *run, struct err *err) {
     run->vsphere = calloc(run->seen->count + 1, sizeof(*run->vsphere));
-    if (!run->vsphere)
+    run->has_hx = calloc(run->seen->count + 1, sizeof(*run->has_hx));
+    if (!run->vsphere || !run->has_hx)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < run->seen->count; i++) {
         const struct watch_cluster *from = &run->seen->clusters[i];
-        struct vsphere_cluster *to = &run->vsphere[i];
-        int rc = object_ref_make(link_id(run->link), from->moref, &to->ref, err);
-        if (rc)
-            return rc;
+        struct vsphere_cluster *to = &run->vsphere[run->vsphere_count];
+        if (object_ref_make(link_id(run->link), from->moref, &to->ref, NULL))
+            continue; /* no id that any vCenter gives */
+        run->vsphere_count++;
         to->name = str_dup(from->name);
         to->datacenter = str_dup(from->datacenter);
         to->datacenter_moref = str_dup(from->datacenter_moref);
         if (!to->name)
             return err_set(err, ERR_NOMEM, "out of memory");
     }
+    if (run->vsphere_count > 1)
+        qsort(run->vsphere, run->vsphere_count, sizeof(*run->vsphere), compare_vsphere);
     return 0;
 }
 
 static const struct vsphere_cluster *find_seen(const struct run *run, const char *moref) {
-    for (size_t i = 0; i < run->seen->count; i++)
-        if (str_eq(run->vsphere[i].ref.moref, moref))
-            return &run->vsphere[i];
-    return NULL;
+    struct vsphere_cluster wanted = {.name = NULL};
+    (void)snprintf(wanted.ref.moref, sizeof(wanted.ref.moref), "%s", moref);
+    return run->vsphere_count ? bsearch(&wanted, run->vsphere, run->vsphere_count, sizeof(*run->vsphere), compare_vsphere) : NULL;
 }
 
-static bool is_known_already(const struct run *run, const struct object_ref *ref) {
-    for (size_t i = 0; i < run->hx_count; i++)
-        if (object_ref_eq(&run->hx[i].vsphere_cluster, ref))
-            return true;
-    return false;
+static bool is_known_already(const struct run *run, const struct vsphere_cluster *on) {
+    return on && run->has_hx[on - run->vsphere];
 }
 
 /* A key that names no cluster of this vCenter is reported, not acted on: often the record of a cluster that was removed. */
@@ -102,8 +110,9 @@ static int ignore_key(struct run *run, const char *key, struct err *err) {
 static int add_hx(struct run *run, const char *key, const struct vsphere_cluster *on, struct err *err) {
     struct hx_cluster *hx = &run->hx[run->hx_count];
     char id[UUID_TEXT_BYTES];
-    if (is_known_already(run, &on->ref))
+    if (is_known_already(run, on))
         return 0; /* the .uuid. form beside the plain one */
+    run->has_hx[on - run->vsphere] = true;
     uuid_new(id);
     memset(hx, 0, sizeof(*hx));
     hx->vsphere_cluster = on->ref;
@@ -136,25 +145,30 @@ static int choose_hx(struct run *run, struct err *err) {
     return 0;
 }
 
-static const struct hx_cluster *find_before(const struct run *run, const struct object_ref *ref) {
-    for (size_t i = 0; i < run->before.count; i++)
-        if (object_ref_eq(&run->before.items[i].vsphere_cluster, ref))
-            return &run->before.items[i];
-    return NULL;
+static int discovery_compare_hx(const void *a, const void *b) {
+    return strcmp(((const struct hx_cluster *)a)->vsphere_cluster.moref, ((const struct hx_cluster *)b)->vsphere_cluster.moref);
+}
+
+/* They are in order of the managed object id by then. */
+static const struct hx_cluster *find_before(const struct run *run, const struct hx_cluster *hx) {
+    return run->before.count ? bsearch(hx, run->before.items, run->before.count, sizeof(*run->before.items), discovery_compare_hx)
+                             : NULL;
 }
 
 static void count_differences(struct run *run) {
+    if (run->before.count > 1)
+        qsort(run->before.items, run->before.count, sizeof(*run->before.items), discovery_compare_hx);
     for (size_t i = 0; i < run->hx_count; i++) {
-        const struct hx_cluster *before = find_before(run, &run->hx[i].vsphere_cluster);
+        const struct hx_cluster *before = find_before(run, &run->hx[i]);
         if (!before || before->is_gone)
             run->result.added++;
         else if (!before->is_name_set && !str_eq(before->name, run->hx[i].name))
             run->result.changed++;
     }
     for (size_t i = 0; i < run->before.count; i++)
-        if (!run->before.items[i].is_gone && !is_known_already(run, &run->before.items[i].vsphere_cluster))
+        if (!run->before.items[i].is_gone && !is_known_already(run, find_seen(run, run->before.items[i].vsphere_cluster.moref)))
             run->result.gone++;
-    run->result.vsphere_clusters = (unsigned)run->seen->count;
+    run->result.vsphere_clusters = (unsigned)run->vsphere_count;
     run->result.hx_clusters = (unsigned)run->hx_count;
 }
 
@@ -197,15 +211,22 @@ static int check_plausible(struct run *run, struct store *store, struct err *err
 
 static int discovery_save_run(struct run *run, struct err *err) {
     struct store *store = link_env(run->link)->options.store;
-    struct platform_seen seen = {.vcenter_id = link_id(run->link), .is_complete = true, .now_ms = run->result.scanned_at_ms};
+    struct refused_rows refused_hx = {0}; /* each lies on a vSphere cluster of that name */
+    struct platform_seen seen = {.vcenter_id = link_id(run->link),
+                                 .is_complete = true,
+                                 .now_ms = run->result.scanned_at_ms,
+                                 .refused = &run->result.refused};
     unsigned vsphere_changed = 0, hx_changed = 0;
     int rc = check_plausible(run, store, err);
     if (!rc)
         rc = platform_store_list_hx(store, link_id(run->link), &run->before, err);
     if (!rc)
-        rc = platform_store_save_vsphere(store, &seen, run->vsphere, run->seen->count, &vsphere_changed, err);
+        rc = platform_store_save_vsphere(store, &seen, run->vsphere, run->vsphere_count, &vsphere_changed, err);
+    seen.refused = &refused_hx;
     if (!rc)
         rc = platform_store_save_hx(store, &seen, run->hx, run->hx_count, &hx_changed, err);
+    if (!run->result.refused.count)
+        run->result.refused = refused_hx;
     if (!rc && (vsphere_changed || hx_changed))
         link_env_note_written(link_env(run->link));
     return rc;

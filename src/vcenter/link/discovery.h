@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "refused_rows.h"
 #include "link.h"
 #include "watch_mirror.h"
 
@@ -19,7 +20,8 @@ struct discovery_result {
     char **ignored_keys;           /* look like HX but name no cluster that is there */
     size_t ignored_count;
     int64_t scanned_at_ms;
-    bool differs_from_watch; /* the full read showed something else than the watch knew: a defect, corrected by this run */
+    struct refused_rows refused; /* what the database refuses; the others are saved */
+    bool differs_from_watch;     /* the full read showed something else than the watch knew: a defect, corrected by this run */
 };
 void discovery_result_done(struct discovery_result *result); /* NULL is allowed */
 

@@ -46,6 +46,9 @@ struct platform_options {
     /* The permissions of a user of this vCenter have changed; NULL: of anybody. From a thread of the watch; may be NULL. */
     void (*on_permissions)(void *arg, const char *vcenter_id, const char *user);
     void *on_permissions_arg;
+    /* The database does not take this object of a vCenter (path, id and why), all others are saved. From a thread of the watch; may be NULL. */
+    void (*on_refused)(void *arg, const char *vcenter_id, const char *text);
+    void *on_refused_arg;
     void (*on_written)(void *arg); /* after own writes to the database: bring them into the inventory; may be NULL */
     void *on_written_arg;
 };

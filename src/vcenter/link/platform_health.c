@@ -18,9 +18,15 @@ static void check_watch(struct link *link, void *arg) {
     struct watch_report report;
     char label[LINK_NAME_BYTES];
     watch_get_report(link_watch(link), &report);
-    if (f->status || !report.reason[0] || link_get_state(link) != LINK_CONNECTED)
+    if (f->status || !(report.reason[0] || report.refused) || link_get_state(link) != LINK_CONNECTED)
         return;
     link_get_name(link, label);
+    if (!report.reason[0]) {
+        finding_say(f, FINDING_WARNING, "vCenter %s: %u object%s not be stored, %s%.500s", label, report.refused,
+                    report.refused == 1 ? " can" : "s can", report.refused == 1 ? "" : "the first one is ", report.refusal);
+        finding_advise(f, "give it a shorter name at the vCenter; all other objects are as they are there");
+        return;
+    }
     finding_say(f, FINDING_WARNING, "changes at vCenter %s do not arrive: %s", label, report.reason);
     finding_advise(f, "it is tried again by itself; see 'kaasctl vcenter status'");
 }

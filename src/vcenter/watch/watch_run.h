@@ -37,17 +37,19 @@ void watch_free(struct watch *watch); /* stops it; NULL is allowed */
 
 /* How the watch stands, as a consistent copy. */
 struct watch_report {
-    bool is_watching;            /* a whole picture was told and the watch goes on */
-    bool is_saving;              /* it is this replica that saves */
-    int64_t since_ms;            /* wall clock of the first whole picture since it went on; 0: it does not */
-    int64_t updated_at_ms;       /* wall clock of the last news; 0: none yet */
-    int64_t saved_at_ms;         /* wall clock of the last save; 0: none by this replica */
-    unsigned objects;            /* watched */
-    unsigned nodes;              /* of Kubernetes clusters, found here */
-    unsigned ambiguous;          /* nodes that fit several virtual machines */
-    unsigned long restarts;      /* times that all was told anew, the first time too */
-    unsigned long differences;   /* found by full reads */
-    char reason[ERR_TEXT_BYTES]; /* why it is not watching, or why it could not be saved; "": nothing to say */
+    bool is_watching;             /* a whole picture was told and the watch goes on */
+    bool is_saving;               /* it is this replica that saves */
+    int64_t since_ms;             /* wall clock of the first whole picture since it went on; 0: it does not */
+    int64_t updated_at_ms;        /* wall clock of the last news; 0: none yet */
+    int64_t saved_at_ms;          /* wall clock of the last save; 0: none by this replica */
+    unsigned objects;             /* watched */
+    unsigned nodes;               /* of Kubernetes clusters, found here */
+    unsigned ambiguous;           /* nodes that fit several virtual machines */
+    unsigned long restarts;       /* times that all was told anew, the first time too */
+    unsigned long differences;    /* found by full reads */
+    unsigned refused;             /* objects that the database does not take */
+    char refusal[ERR_TEXT_BYTES]; /* of the first: which one, and why; "": there is none */
+    char reason[ERR_TEXT_BYTES];  /* why it is not watching, or why it could not be saved; "": nothing to say */
 };
 void watch_get_report(struct watch *watch, struct watch_report *out);
 

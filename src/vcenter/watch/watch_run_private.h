@@ -89,6 +89,7 @@ struct watch {
     struct watch_nodes saved; /* as last saved */
     bool has_saved;
     bool has_no_vm; /* when nodes were last looked for */
+    struct refused_rows refused_clusters, refused_nodes;
 };
 
 /* Threads. `arg` is the watch. */

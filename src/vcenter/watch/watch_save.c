@@ -13,6 +13,8 @@
 #include "uuid.h"
 #include "watch_run_private.h"
 
+#define WATCH_PATH_BYTES_MAX 65536U
+
 static const struct backoff retry = {.first_ms = 500, .max_ms = 5000, .jitter_percent = 30};
 
 void watch_plan_add(struct watch_plan *plan, unsigned parts) {
@@ -109,12 +111,15 @@ static void release_lease(struct watch *w) {
 
 static int save_clusters(struct watch *w, struct err *err) {
     _cleanup_done_(watch_inventory_done) struct watch_inventory known = {.count = 0};
+    _cleanup_done_(discovery_result_done) struct discovery_result result = {0};
     int rc;
     watch_lock_saving(w);
     rc = watch_get_inventory(w, &known, err);
     if (!rc)
-        rc = discovery_save(w->link, &known, NULL, err);
+        rc = discovery_save(w->link, &known, &result, err);
     watch_unlock_saving(w);
+    if (!rc)
+        w->refused_clusters = result.refused;
     return rc;
 }
 
@@ -166,7 +171,8 @@ static int write_nodes(struct watch *w, const struct watch_nodes *nodes, struct 
                                           .items = nodes->items,
                                           .count = nodes->count,
                                           .is_complete = true,
-                                          .now_ms = clock_wall_ms()};
+                                          .now_ms = clock_wall_ms(),
+                                          .refused = &w->refused_nodes};
     unsigned changed = 0;
     int rc = observation_store_save(watch_save_store_of(w), &picture, &changed, err);
     if (!rc && changed)
@@ -252,8 +258,9 @@ static int add_rivals(struct told *t, const struct watch_nodes *nodes, struct er
 
 /* Twice if something changed: a node that let its machine go may have been judged after one that waits for it. */
 static int write_told(struct watch *w, const struct told *t, struct err *err) {
+    struct refused_rows refused = {0}; /* the next whole picture tells them all */
     struct observation_picture picture = {
-        .vcenter_id = link_id(w->link), .items = t->items, .count = t->count, .now_ms = clock_wall_ms()};
+        .vcenter_id = link_id(w->link), .items = t->items, .count = t->count, .now_ms = clock_wall_ms(), .refused = &refused};
     unsigned changed = 0, total = 0;
     int rc = t->count ? watch_check_rights(w, err) : 0;
     for (int round = 0; !rc && t->count && round < 2 && (!round || changed); round++) {
@@ -262,6 +269,8 @@ static int write_told(struct watch *w, const struct told *t, struct err *err) {
     }
     if (total)
         link_env_note_written(link_env(w->link));
+    if (!rc && refused.count)
+        w->refused_nodes = refused;
     return rc;
 }
 
@@ -558,6 +567,26 @@ static int watch_save_parts(struct watch *w, unsigned parts, const struct watch_
     return rc;
 }
 
+/* Needs the lock. What the database refuses is told in the report, and to the log when it is another than before. */
+static void watch_save_note_refused(struct watch *w) {
+    const struct refused_rows *of = w->refused_clusters.count ? &w->refused_clusters : &w->refused_nodes;
+    const unsigned count = w->refused_clusters.count + w->refused_nodes.count;
+    const struct platform_options *options = &link_env(w->link)->options;
+    _cleanup_strbuf_ struct strbuf path;
+    char text[ERR_TEXT_BYTES] = "";
+    strbuf_init(&path, WATCH_PATH_BYTES_MAX);
+    if (count && !watch_mirror_get_path(&w->mirror, of->id, &path))
+        strbuf_reset(&path);
+    if (count)
+        (void)snprintf(text, sizeof(text), "%.240s (%s): %s", path.len ? path.data : "an object", of->id, of->why);
+    str_trim_utf8(text);
+    const bool is_news = !str_eq(text, w->report.refusal);
+    w->report.refused = count;
+    (void)snprintf(w->report.refusal, sizeof(w->report.refusal), "%s", text);
+    if (count && is_news && options->on_refused)
+        options->on_refused(options->on_refused_arg, link_id(w->link), text);
+}
+
 /* Needs the lock, gives it back meanwhile. */
 static void watch_save_now(struct watch *w) {
     unsigned parts = watch_plan_take(&w->plan, clock_mono_ms());
@@ -578,6 +607,8 @@ static void watch_save_now(struct watch *w) {
         (void)snprintf(w->report.reason, sizeof(w->report.reason), "%s", err.text);
     else
         w->report.saved_at_ms = clock_wall_ms();
+    if (!rc)
+        watch_save_note_refused(w);
     if (!rc && w->report.is_watching)
         w->report.reason[0] = 0;
 }

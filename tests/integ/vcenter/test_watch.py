@@ -88,6 +88,34 @@ def test_a_renamed_datacenter_shows(place: World) -> None:
     until(lambda: vsphere(place)["domain-c26"][1] == "DC1", "the old name")
 
 
+def watch_check(world: World) -> dict[str, Any]:
+    return next(one for one in world.admin.get("/v2/health")["checks"] if one["name"] == "watch")
+
+
+def test_a_name_that_is_too_long_costs_that_object_only(place: World) -> None:
+    """It keeps the name that it had; the others go on, and health and log tell which one it is."""
+    place.vcenter.control.rename(WEST, "L" * 299 + "\u00e4")
+    place.vcenter.control.rename(PLAIN, "C-Other")
+    until(lambda: vsphere(place)[PLAIN][0] == "C-Other", "the other one's name")
+    assert vsphere(place)[WEST][0] == "HX-West" and present(place)[WEST] == "HX-West"
+    check = until(lambda: (c := watch_check(place))["status"] == "warning" and c, "a warning")
+    assert WEST in check["detail"] and "300 characters, 255 are the most" in check["detail"] and "/DC0/host/" in check["detail"], check
+    assert "shorter name" in check["remedy"]
+    assert place.kaasd.process
+    assert f"({WEST}): a name of it has 300 characters" in place.kaasd.process.log
+    place.vcenter.control.object("create", datacenter="DC1", cluster={"name": "N" * 256, "moref": "domain-c4001"})
+    place.vcenter.control.object("create", datacenter="DC1", cluster={"name": "N" * 255, "moref": "domain-c4002"})
+    until(lambda: "domain-c4002" in vsphere(place), "the new one beside it")
+    assert "domain-c4001" not in vsphere(place)
+    assert "2 objects" in watch_check(place)["detail"]
+    place.kaasd.ctl.ok("vcenter", "rescan", place.vcenter.instance_uuid)
+    for moref in ("domain-c4001", "domain-c4002"):
+        place.vcenter.control.object("remove", id=moref)
+    place.vcenter.control.rename(WEST, "HX-West")
+    place.vcenter.control.rename(PLAIN, "C-Plain")
+    until(lambda: watch_check(place)["status"] == "ok" and vsphere(place)[PLAIN][0] == "C-Plain", "all as before")
+
+
 def test_a_new_cluster_shows_and_goes(place: World) -> None:
     place.vcenter.control.object("create", datacenter="DC1", cluster={"name": "New", "moref": "domain-c4000"})
     until(lambda: vsphere(place).get("domain-c4000") == ("New", "DC1"), "the new cluster")

@@ -114,6 +114,39 @@ static unsigned save_hx(const struct hx_cluster *items, size_t count, bool is_co
     return changed;
 }
 
+/* A row that the database refuses stays as it was, and the others are saved. */
+static void test_vsphere_left_out(void **state) {
+    struct vsphere_cluster items[3] = {vsphere("domain-c7", "HX-East"), vsphere("domain-c70", "HX-West"),
+                                       vsphere("domain-c71", "New")};
+    struct refused_rows refused = {.count = 9};
+    const struct platform_seen seen = {.vcenter_id = VC, .is_complete = true, .now_ms = NOW_MS, .refused = &refused};
+    struct vsphere_cluster one;
+    struct err err = {0};
+    unsigned changed = 0;
+    (void)state;
+    (void)save_vsphere(items, 2, true); /* whatever other tests have left */
+    free(items[1].name);
+    items[1].name = malloc(257);
+    assert_non_null(items[1].name);
+    memset(items[1].name, 'n', 256);
+    items[1].name[256] = '\0';
+    ASSERT_OK(platform_store_save_vsphere(store, &seen, items, 3, &changed, &err), &err);
+    assert_int_equal(changed, 1);
+    assert_int_equal(refused.count, 1);
+    assert_string_equal(refused.id, "domain-c70");
+    assert_string_equal(refused.why, "a name of it has 256 characters, 255 are the most");
+    ASSERT_OK(platform_store_load_vsphere(store, &items[1].ref, &one, &err), &err);
+    assert_string_equal(one.name, "HX-West");
+    assert_false(one.is_gone);
+    vsphere_cluster_done(&one);
+    assert_int_equal(save_vsphere(items, 1, false), 0);
+    free(items[1].name);
+    items[1].name = str_dup("HX-West");
+    assert_int_equal(save_vsphere(items, 2, true), 1); /* the new one is gone again */
+    for (size_t i = 0; i < 3; i++)
+        vsphere_cluster_done(&items[i]);
+}
+
 static void test_hx_found_again_keeps_what_was_set(void **state) {
     struct hx_cluster found[2] = {hx(1, "domain-c7", "HX-East"), hx(2, "domain-c70", "HX-East")};
     struct hx_cluster *read = NULL;
@@ -159,6 +192,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vsphere_saves_only_differences),
         cmocka_unit_test(test_vsphere_refused),
+        cmocka_unit_test(test_vsphere_left_out),
         cmocka_unit_test(test_hx_found_again_keeps_what_was_set),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
