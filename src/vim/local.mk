@@ -60,6 +60,8 @@ src_vim_libvim_a_SOURCES = \
     src/vim/vim_session.c \
     src/vim/vim_session.h \
     src/vim/vim_soap.h \
+    src/vim/vim_text.c \
+    src/vim/vim_text.h \
     src/vim/vim_version.c \
     src/vim/vim_version.h \
     src/vim/vim_watch.c \

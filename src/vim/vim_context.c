@@ -18,6 +18,7 @@
 #include "secret.h"
 #include "str.h"
 #include "vim_soap.h"
+#include "vim_text.h"
 #include "http_client.h"
 
 #define REPLY_KEEP_BYTES (1024U * 1024U)
@@ -167,6 +168,8 @@ static int post_request(struct vim_context *ctx) {
     if (!ret)
         ret = vim_context_run_exchange(ctx, &x, &status);
     ret = count_failure(ret ? ret : check_reply(ctx, status));
+    if (!ret)
+        vim_text_mend(ctx->reply.data, &ctx->reply.len);
     return ret == ERR_PROTOCOL ? vim_context_advise(ctx) : ret;
 }
 

@@ -82,12 +82,20 @@ static void copy_object(const struct vim25__ManagedObjectReference *ref, struct 
         vim_fault_copy_text(((const struct vim25__##fault_type *)value)->member, out->subject, sizeof(out->subject)); \
         break
 
+/* vCenter 7.0 Update 3 and later may name them in a list only (vim.fault.NoPermission, missingPrivileges): the first of it stands for all. */
+static void take_missing_privilege(const struct vim25__NoPermission *fault, struct vim_fault *out) {
+    const struct vim25__NoPermissionEntityPrivileges *first = fault->__sizemissingPrivileges ? fault->missingPrivileges : NULL;
+    copy_object(fault->object, out);
+    vim_fault_copy_text(fault->privilegeId, out->subject, sizeof(out->subject));
+    if (first && !out->object[0])
+        copy_object(first->entity, out);
+    if (first && !out->subject[0] && first->__sizeprivilegeIds)
+        vim_fault_copy_text(first->privilegeIds[0], out->subject, sizeof(out->subject));
+}
+
 static void take_members(int type, const void *value, struct vim_fault *out) {
     switch (type) {
-    case SOAP_TYPE_vim25__NoPermission:
-        copy_object(((const struct vim25__NoPermission *)value)->object, out);
-        vim_fault_copy_text(((const struct vim25__NoPermission *)value)->privilegeId, out->subject, sizeof(out->subject));
-        break;
+    case SOAP_TYPE_vim25__NoPermission: take_missing_privilege(value, out); break;
     case SOAP_TYPE_vim25__ManagedObjectNotFound:
         copy_object(((const struct vim25__ManagedObjectNotFound *)value)->obj, out);
         break;

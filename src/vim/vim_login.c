@@ -11,6 +11,7 @@
 #include "member.h"
 #include "secret.h"
 #include "str.h"
+#include "vim_text.h"
 
 #define REFUSED_PAUSE_MS 30000
 
@@ -346,10 +347,26 @@ int vim_user_session_copy(const struct vim_user_session *from, struct vim_user_s
     return members_copy(session_texts, from, out, sizeof(*out), "a session", err);
 }
 
+/* Without the blanks at its ends, in place: vCenter has "root " where there is no family name. */
+static void vim_login_trim(char *name) {
+    size_t from = 0, n;
+    vim_text_one_line(name);
+    if (!name)
+        return;
+    while (name[from] == ' ')
+        from++;
+    for (n = strlen(name + from); n && name[from + n - 1] == ' '; n--)
+        ;
+    memmove(name, name + from, n);
+    name[n] = '\0';
+}
+
 int vim_wire_user_session(const struct vim25__UserSession *from, struct vim_user_session *out, struct err *err) {
     struct vim_user_session view;
     if (!from || str_empty(from->key) || str_empty(from->userName))
         return err_set(err, ERR_PROTOCOL, "vCenter sent a session without key or user name");
+    vim_text_one_line(from->userName);
+    vim_login_trim(from->fullName);
     view = (struct vim_user_session){
         .key = from->key,
         .user_name = from->userName,

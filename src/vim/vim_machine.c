@@ -136,6 +136,8 @@ static int vim_machine_take(struct vim_context *ctx, const struct vim25__ObjectC
         rc = vim_machine_take_int(ctx, object, "summary.config.memorySizeMB", &to->memory_mib, err);
     if (!rc)
         rc = vim_machine_take_int(ctx, object, "summary.runtime.maxCpuUsage", &to->cpu_mhz, err);
+    if (to->cpu_mhz == 0) /* running machines of vCenter's own (vCLS) say so, and use some */
+        to->cpu_mhz = -1;
     if (!rc)
         rc = vim_machine_take_int(ctx, object, "summary.quickStats.overallCpuUsage", &to->cpu_used_mhz, err);
     if (!rc)

@@ -9,6 +9,7 @@
 
 #include "limits.h"
 #include "str.h"
+#include "vim_text.h"
 
 #define PAGES_COUNT_MAX 10000U
 
@@ -19,6 +20,7 @@ static const struct vim25__DynamicProperty *vim_property_find_value(const struct
     return NULL;
 }
 
+/* NULL: the server says nothing of it. */
 static const struct vim25__MissingProperty *find_missing(const struct vim25__ObjectContent *object, const char *name) {
     for (int i = 0; i < object->__sizemissingSet; i++)
         if (str_eq(object->missingSet[i].path, name))
@@ -30,9 +32,8 @@ static const char *id_of(const struct vim25__ObjectContent *object) {
     return object->obj && object->obj->__item ? object->obj->__item : "an object";
 }
 
-/* The fault for which the server left the property out; kind NONE if it was simply unset. */
-static void read_missing(const struct vim25__ObjectContent *object, const char *name, struct vim_fault *out) {
-    const struct vim25__MissingProperty *missing = find_missing(object, name);
+/* The fault for which the server left a property out; kind NONE if it was simply unset (NULL). */
+static void read_missing(const struct vim25__MissingProperty *missing, struct vim_fault *out) {
     struct vim_fault_source source = {0};
     out->kind = VIM_FAULT_NONE;
     if (!missing)
@@ -48,7 +49,7 @@ static void read_missing(const struct vim25__ObjectContent *object, const char *
 static int report_absent(struct vim_context *ctx, const struct vim25__ObjectContent *object, const struct vim_property *property,
                          struct err *err) {
     struct vim_fault fault;
-    read_missing(object, property->name, &fault);
+    read_missing(find_missing(object, property->name), &fault);
     if (fault.kind == VIM_FAULT_NOT_AUTHENTICATED || (fault.kind != VIM_FAULT_NONE && property->occurrence != VIM_OPTIONAL)) {
         ctx->fault = fault;
         return vim_fault_report(&fault, "reading properties", err);
@@ -79,7 +80,7 @@ bool vim_object_is_denied(const struct vim25__ObjectContent *object) {
     bool is_denied = !object->__sizepropSet && object->__sizemissingSet > 0;
     for (int i = 0; is_denied && i < object->__sizemissingSet; i++) {
         struct vim_fault fault;
-        read_missing(object, object->missingSet[i].path, &fault);
+        read_missing(&object->missingSet[i], &fault);
         is_denied = fault.kind == VIM_FAULT_NO_PERMISSION;
     }
     return is_denied;
@@ -274,6 +275,7 @@ struct vim25__TraversalSpec *vim_in_way_up(struct vim_context *ctx) {
 /* vCenter writes '/', '\' and '%' in names as %2f, %5c and %25 (API reference, ManagedEntity.name). */
 void vim_unescape_name(char *name) {
     char *to = name;
+    vim_text_one_line(name);
     for (const char *from = name; *from; from++) {
         char plain = 0;
         if (*from == '%')

@@ -218,7 +218,9 @@ static int vim_session_take_list(struct vim_context *ctx, const struct vim25__Ob
     if (!list->items)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (int i = 0; !ret && i < array->__sizeUserSession; i++) {
-        ret = vim_wire_user_session(&array->UserSession[i], &list->items[i], err);
+        if (str_empty(array->UserSession[i].key) || str_empty(array->UserSession[i].userName))
+            continue; /* nobody's */
+        ret = vim_wire_user_session(&array->UserSession[i], &list->items[list->count], err);
         list->count += !ret;
     }
     return ret;

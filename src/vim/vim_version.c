@@ -33,14 +33,22 @@ bool vim_version_is_at_least(const char *version, const char *minimum) {
 
 struct choice {
     int best;
-    unsigned seen;
+    unsigned seen, older; /* older: numbers below the floor */
 };
+
+/* Does the dotted number lie below our floor? What is none ("dev.version") does not. */
+static bool is_older(const char *version) {
+    unsigned major = 0, minor = 0, least = 0, least_minor = 0;
+    return sscanf(version, "%u.%u", &major, &minor) == 2 && sscanf(known[0], "%u.%u", &least, &least_minor) == 2 &&
+           (major < least || (major == least && minor < least_minor));
+}
 
 static void look_at_version(void *arg, const struct xml_node *node) {
     struct choice *choice = arg;
     _cleanup_free_ char *text = xml_node_text(node, "");
     int rank = vim_version_rank_of(text);
     choice->seen++;
+    choice->older += is_older(text);
     if (rank > choice->best)
         choice->best = rank;
 }
@@ -63,7 +71,8 @@ int vim_version_choose(const char *xml, size_t n, char out[VIM_VERSION_BYTES], s
     if (choice.best < 0) {
         err_set(err, ERR_UPSTREAM, "the vCenter speaks no API version that kaasd knows (%s to %s)", known[0],
                 known[ARRAY_COUNT(known) - 1]);
-        return err_remedy(err, "use vCenter 6.5 or newer");
+        return err_remedy(err, choice.older ? "use vCenter 6.5 or newer"
+                                            : "it is newer than this version of kaasd: update kaasd (docs/admin/upgrade.md)");
     }
     (void)snprintf(out, VIM_VERSION_BYTES, "%s", known[choice.best]);
     return 0;

@@ -295,6 +295,7 @@ static void session_list(void **state) {
     struct err err = {0};
     const char *two = OBJECT(PROP(
         "sessionList", "ArrayOfUserSession",
+        "<UserSession><key/></UserSession><UserSession><key>52c</key></UserSession>"
         "<UserSession xsi:type=\"UserSession\">" SESSION(
             "52a", "A") "<extensionSession>false</extensionSession></UserSession>"
                         "<UserSession>" SESSION("52b", "com.springpath") "<extensionSession>1</extensionSession></UserSession>"));
@@ -318,10 +319,15 @@ static void session_list(void **state) {
     assert_int_equal(vim_list_sessions(client, &list, &err), ERR_UPSTREAM_DENIED);
     assert_non_null(strstr(err.text, "Sessions.TerminateSession"));
     assert_non_null(strstr(err.text, "group-d1"));
-    fake_answer(*state, "RetrievePropertiesEx",
-                OBJECT(PROP("sessionList", "ArrayOfUserSession", "<UserSession><key/></UserSession>")));
-    assert_int_equal(vim_list_sessions(client, &list, NULL), ERR_PROTOCOL);
-    assert_null(list.items);
+    fake_answer(
+        *state, "RetrievePropertiesEx",
+        OBJECT(PROP(
+            "sessionList", "ArrayOfUserSession",
+            "<UserSession><key>52d</key><userName>A&#x42;&#x1F680;&#10;C</userName><fullName> &#x0000042; y </fullName></UserSession>")));
+    assert_int_equal(vim_list_sessions(client, &list, NULL), 0);
+    assert_string_equal(list.items[0].user_name, "AB\xF0\x9F\x9A\x80 C");
+    assert_string_equal(list.items[0].full_name, "B y");
+    vim_session_list_done(&list);
     vim_client_free(client);
 }
 
@@ -367,6 +373,14 @@ static void known_faults(void **state) {
               "<missingPrivileges><entity type=\"Folder\">group-d1</entity><privilegeIds>a</privilegeIds></missingPrivileges>"),
         ERR_UPSTREAM_DENIED, "Extension.Register is missing on Folder group-d1");
     expect_fault(f, FAULT("NoPermission", ""), ERR_UPSTREAM_DENIED, "(not named)");
+    expect_fault(f,
+                 FAULT("NoPermission",
+                       "<missingPrivileges><entity type=\"VirtualMachine\">vm-19</entity><privilegeIds>System.Read"
+                       "</privilegeIds><privilegeIds>System.View</privilegeIds></missingPrivileges>"
+                       "<missingPrivileges><entity type=\"Folder\">group-d1</entity></missingPrivileges>"),
+                 ERR_UPSTREAM_DENIED, "System.Read is missing on VirtualMachine vm-19");
+    expect_fault(f, FAULT("NoPermission", "<missingPrivileges><entity type=\"Folder\">group-d1</entity></missingPrivileges>"),
+                 ERR_UPSTREAM_DENIED, "(not named) is missing on Folder group-d1");
     expect_fault(f, FAULT("RestrictedByAdministrator", "<details>no</details>"), ERR_UPSTREAM_DENIED,
                  "RestrictedByAdministrator");
     expect_fault(f, FAULT("ManagedObjectNotFound", "<obj type=\"ClusterComputeResource\">domain-c7</obj>"), ERR_NOT_FOUND,

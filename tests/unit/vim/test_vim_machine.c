@@ -56,19 +56,20 @@ static void what_is_told_is_taken(void **state) {
 static void what_is_not_told_is_not_made_up(void **state) {
     struct fake_world *w = *state;
     struct vim_machine_list found;
-    assert_int_equal(
-        ask(w,
-            "<returnval><objects/>" MACHINE("vm-1", LONG("summary.storage.committed", "5")) MACHINE("vm-1", "")
-                MACHINE("vm-2", INT("summary.config.numCpu", "-3") LONG("summary.storage.committed", "9223372036854775807")
-                                    LONG("summary.storage.uncommitted", "1")) "</returnval>",
-            &found),
-        0);
+    assert_int_equal(ask(w,
+                         "<returnval><objects/>" MACHINE("vm-1", LONG("summary.storage.committed", "5")) MACHINE("vm-1", "")
+                             MACHINE("vm-2", INT("summary.config.numCpu", "-3") INT("summary.runtime.maxCpuUsage", "0")
+                                                 LONG("summary.storage.committed", "9223372036854775807")
+                                                     LONG("summary.storage.uncommitted", "1")) "</returnval>",
+                         &found),
+                     0);
     assert_int_equal(found.count, 2);
     assert_int_equal(found.items[0].cpu_count, -1);
     assert_int_equal(found.items[0].disk_used_bytes, 5);
     assert_int_equal(found.items[0].disk_bytes, -1);
     assert_int_equal(found.items[0].datastore_count, 0);
     assert_int_equal(found.items[1].cpu_count, -1);
+    assert_int_equal(found.items[1].cpu_mhz, -1);
     assert_int_equal(found.items[1].disk_bytes, -1);
     vim_machine_list_done(&found);
 }

@@ -9,6 +9,7 @@
 #include "vim_context.h"
 #include "vim_fault.h"
 #include "vim_session.h"
+#include "vim_text.h"
 #include "vim_version.h"
 
 /* ---- versions ---- */
@@ -57,6 +58,8 @@ static void version_refusals(void **state) {
     (void)state;
     assert_int_equal(choose(NAMESPACES("6.0", "<version>5.5</version>"), out, &err), ERR_UPSTREAM);
     assert_non_null(strstr(err.remedy, "6.5"));
+    assert_int_equal(choose(NAMESPACES("9.1.0.0", "<version>9.0.0.0</version>"), out, &err), ERR_UPSTREAM);
+    assert_non_null(strstr(err.remedy, "update kaasd"));
     assert_int_equal(choose("<html><body>hello</body></html>", out, &err), ERR_PROTOCOL);
     assert_int_equal(choose("<namespaces><namespace>", out, &err), ERR_PROTOCOL);
     assert_int_equal(choose("", out, &err), ERR_PROTOCOL);
@@ -235,6 +238,44 @@ static void fault_text_is_cut_at_a_character(void **state) {
     assert_true(str_utf8_chars(fault.text, strlen(fault.text)) > 0);
 }
 
+/* ---- texts ---- */
+
+static void texts_are_made_whole(void **state) {
+    static const struct {
+        const char *xml, *mended;
+    } rows[] = {
+        {"<n>plain &amp; &#38; &lt;&#60;</n>", "<n>plain &amp; &#38; &lt;&#60;</n>"},
+        {"x&#x1F680;y", "x\xF0\x9F\x9A\x80y"},
+        {"&#128640;", "\xF0\x9F\x9A\x80"},
+        {"a&#0000038;b&#x00000041;c", "a&#38;bAc"},
+        {"&#x65E5;&#xe9;&#X41;", "\xE6\x97\xA5\xC3\xA9&#X41;"}, /* a capital X begins no reference (XML 1.0 4.1) */
+        {"&#x0000000003C;&#62;&#34;&#39;", "&#60;&#62;&#34;&#39;"},
+        {"a&#x1;b&#0;c&#xFFFE;d&#xFFFF;e&#xD800;f&#xDC00;g&#x110000;h&#99999999999999999999;i", "a b c d e f g h i"},
+        {"&#xD83D;&#xDE80;&#55357;&#56960;", "\xF0\x9F\x9A\x80\xF0\x9F\x9A\x80"},
+        {"&#xD83D;x&#xD83D;&#x41;", " x A"},
+        {"&#9;&#xA;&#x00D;", "&#9;&#10;&#13;"},
+        {"&#x7f;&#x85;\x7F\xC2\x85", "    "},
+        {"a\x01\x0B\xEF\xBF\xBE\xEF\xBF\xBF\xED\xA0\x80z\t\r\n", "a     z\t\r\n"},
+        {"&#;&#x;&#12&#x41 &", "&#;&#x;&#12&#x41 &"},
+        {"<![CDATA[&#x41;\x01]]>&#x41;", "<![CDATA[&#x41; ]]>A"},
+        {"\xEF\xBF\xBD\xED\x9F\xBF", "\xEF\xBF\xBD\xED\x9F\xBF"},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        char *text = str_dup(rows[i].xml);
+        size_t n = strlen(text);
+        vim_text_mend(text, &n);
+        assert_string_equal(text, rows[i].mended);
+        assert_int_equal(n, strlen(rows[i].mended));
+        free(text);
+    }
+    char nul[] = "a\0b";
+    size_t n = 3;
+    vim_text_mend(nul, &n);
+    assert_int_equal(n, 3);
+    assert_string_equal(nul, "a b");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_is_the_newest_known),
@@ -249,6 +290,7 @@ int main(void) {
         cmocka_unit_test(breaker_ignores_refused_connections_until_it_probes),
         cmocka_unit_test(unknown_faults_keep_their_name),
         cmocka_unit_test(fault_text_is_cut_at_a_character),
+        cmocka_unit_test(texts_are_made_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,8 @@ static void strange_updates_spoil_nothing(void **state) {
     assert_non_null(text);
     fake_answer(w->fake, "WaitForUpdatesEx", text);
     watch_next(w, 0, NULL);
-    told_is(&w->told, "enter vm vm-3 unset=1c1\nmodify vm vm-4 name=kind that we do not know\nenter vm vm-5 unset=80\nsettled\n");
+    told_is(&w->told,
+            "enter vm vm-3 bios=  unset=181\nmodify vm vm-4 name=kind that we do not know\nenter vm vm-5 unset=80\nsettled\n");
     free(long_id);
     free(text);
 }
