@@ -15,6 +15,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -425,6 +426,7 @@ struct http_client {
     unsigned sent;        /* requests that were begun; curl repeats one whose kept connection turns out to be dead */
     bool is_final_header; /* between the status line of the final answer and its empty line */
     bool is_too_large;
+    char coding[32]; /* Content-Encoding of the final answer, which nobody has asked for; "": none */
 };
 
 CLEANUP_DEFINE(struct curl_slist, curl_slist_free_all);
@@ -439,6 +441,18 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg) {
     client->reply_bytes += n;
     strbuf_add(client->reply, bytes, n);
     return client->reply->failed ? 0 : n;
+}
+
+/* Compressed by something in between, mostly: an answer in a coding is no text to anybody here. */
+static void note_coding(struct http_client *client, const char *line, size_t n) {
+    static const char name[] = "Content-Encoding:";
+    size_t at = sizeof(name) - 1;
+    if (n < at || strncasecmp(line, name, at) != 0)
+        return;
+    while (at < n && (line[at] == ' ' || line[at] == '\t'))
+        at++;
+    if (n - at != strlen("identity") || strncasecmp(line + at, "identity", n - at) != 0)
+        (void)snprintf(client->coding, sizeof(client->coding), "%.*s", (int)(n - at), line + at);
 }
 
 /* Interim answers (1xx, RFC 9110 15.2) and trailers also come here, one line per call; neither belongs to the final header. */
@@ -458,6 +472,8 @@ static size_t on_header_line(char *bytes, size_t size, size_t count, void *arg) 
     }
     if (len == 0)
         client->is_final_header = false;
+    if (client->is_final_header)
+        note_coding(client, bytes, len);
     if (client->is_final_header && client->exchange->on_header)
         client->exchange->on_header(client->exchange->on_header_arg, bytes, len);
     return n;
@@ -538,6 +554,12 @@ void http_client_free(struct http_client *client) {
 /* Our header lines, without those that curl would add by itself. */
 static int make_headers(const struct http_exchange *exchange, struct curl_slist **out, struct err *err) {
     struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no waiting for "100 Continue" */
+    struct curl_slist *plain =
+        list ? curl_slist_append(list, "Accept-Encoding: identity") : NULL; /* without it any would do (RFC 9110 12.5.3) */
+    if (list && !plain) {
+        curl_slist_free_all(list);
+        list = NULL;
+    }
     bool has_type = false;
     for (const char *const *line = exchange->headers; line && *line; line++) {
         struct curl_slist *longer = strpbrk(*line, "\r\n") || !list ? NULL : curl_slist_append(list, *line);
@@ -628,6 +650,17 @@ static int http_client_fail(struct http_client *client, CURLcode code, struct er
     return http_curl_error(&outcome, err);
 }
 
+static int fail_coding(const struct http_client *client, struct err *err) {
+    _cleanup_free_ char *peer = peer_of(client);
+    for (const char *c = client->coding; *c; c++)
+        if (*c < ' ' || *c > '~')
+            return err_set(err, ERR_PROTOCOL, "%s answers with a Content-Encoding that nobody has asked for",
+                           peer ? peer : "the peer");
+    (void)err_set(err, ERR_PROTOCOL, "%s answers with Content-Encoding \"%s\", which nobody has asked for",
+                  peer ? peer : "the peer", client->coding);
+    return err_remedy(err, "see that no proxy or balancer in between compresses its answers");
+}
+
 int http_client_run(struct http_client *client, const struct http_exchange *exchange, struct strbuf *reply, long *status,
                     struct err *err) {
     _cleanup_(curl_slist_free_all) struct curl_slist *headers = NULL;
@@ -645,13 +678,13 @@ int http_client_run(struct http_client *client, const struct http_exchange *exch
     client->is_final_header = client->is_too_large = false;
     client->sent = 0;
     client->reach = (struct http_reach){.policy = client->reach.policy};
-    client->error_text[0] = '\0';
+    client->error_text[0] = client->coding[0] = '\0';
     CURLcode code = set_exchange(client, exchange, headers);
     if (!code)
         code = http_client_perform(client);
     if (!code)
         code = curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &seen);
-    rc = code ? http_client_fail(client, code, err) : 0;
+    rc = code ? http_client_fail(client, code, err) : client->coding[0] ? fail_coding(client, err) : 0;
     /* the caller's memory must not be reachable after this call */
     (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, NULL);
     (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, NULL);

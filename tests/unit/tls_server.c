@@ -214,6 +214,10 @@ static bool answer(struct conn *c) {
         return answer_whoami(c);
     if (is_path(c, "/interim"))
         return put_text(c, "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n") && answer_body(c, "late");
+    if (is_path(c, "/coded"))
+        return put_text(c, "HTTP/1.1 200 OK\r\ncontent-encoding: \tgzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
+    if (is_path(c, "/plain"))
+        return put_text(c, "HTTP/1.1 200 OK\r\nContent-Encoding: Identity\r\nContent-Length: 2\r\n\r\nok");
     if (is_path(c, "/redirect"))
         return put_text(c, "HTTP/1.1 302 Found\r\nLocation: /hello\r\nContent-Length: 0\r\n\r\n");
     if (is_path(c, "/status/"))

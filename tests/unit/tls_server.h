@@ -31,7 +31,8 @@ void test_cert_done(struct test_cert *c);
 #define TLS_SERVER_CONNECTIONS_MAX 64
 
 /* Paths: /hello /echo /whoami (client certificate) /silent /drip /flood /flood-headers /close (drops the connection after the answer)
- * /hang-up (drops it without an answer) /cut (announces more than it sends) /interim (100 before 200) /redirect /status/NNN /garbage. */
+ * /hang-up (drops it without an answer) /cut (announces more than it sends) /interim (100 before 200) /coded (gzip, unasked) /plain
+ * (says that it is in no coding) /redirect /status/NNN /garbage. */
 struct tls_server_options {
     const struct test_cert *cert; /* NULL: plain HTTP */
     bool is_proxy;                /* answers CONNECT first, then is the tunnel's end itself */

@@ -289,7 +289,7 @@ static void test_request_form(void **state) {
     assert_true(str_ends(r.reply.data, "\r\n\r\n{\"a\":1}"));
     assert_null(strcasestr(r.reply.data, "Content-Type"));
     assert_null(strcasestr(r.reply.data, "Expect"));
-    assert_null(strcasestr(r.reply.data, "Accept-Encoding"));
+    assert_non_null(strstr(r.reply.data, "\r\nAccept-Encoding: identity\r\n"));
     r.exchange.method = "DELETE";
     r.exchange.body_bytes = 0;
     run_again(&r, server, "localhost", "/echo");
@@ -335,6 +335,10 @@ static void test_answers(void **state) {
     assert_answered(&r, 200, "late");
     assert_null(strstr(r.headers, "X-Early"));
     assert_non_null(strstr(r.headers, "X-Test: yes"));
+    run_again(&r, server, "localhost", "/coded");
+    assert_failed(&r, ERR_PROTOCOL, "Content-Encoding \"gzip\"");
+    run_again(&r, server, "localhost", "/plain");
+    assert_answered(&r, 200, "ok");
     run_again(&r, server, "localhost", "/cut");
     assert_failed(&r, ERR_UNREACHABLE, "broke");
     run_again(&r, server, "localhost", "/garbage");
