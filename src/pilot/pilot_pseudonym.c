@@ -164,12 +164,16 @@ static size_t address_length(const char *text) {
     return 0;
 }
 
+/* A small number that is a part of something tells what that is: "k8s-10.20.30.40" would keep three of four. */
 static void put_tokens(const struct pseudonyms *p, const char *text, struct strbuf *out) {
+    const bool is_alone = is_small_number(text);
     while (*text) {
         const size_t address = address_length(text), n = address ? address : strcspn(text, SEPARATORS);
         _cleanup_free_ char *token = str_format("%.*s", (int)n, text);
         if (token && address)
             put_address(p, token, out);
+        else if (token && !is_alone && is_made_of(token, DIGITS))
+            put_number(p, token, out);
         else if (token)
             put_token(p, token, out);
         text += n;
@@ -550,13 +554,21 @@ int pseudonym_xml(const struct pseudonyms *p, const char *text, size_t n, struct
 
 static json_t *json_of(const struct pseudonyms *p, const char *member, const json_t *value);
 
+static bool is_secret_member(const char *member) {
+    return str_eq(member, "password") || str_eq(member, "access_token") || str_eq(member, "refresh_token") ||
+           str_eq(member, "id_token") || str_eq(member, "client_secret");
+}
+
 static json_t *json_text(const struct pseudonyms *p, const char *member, const char *text) {
     _cleanup_strbuf_ struct strbuf out;
     const size_t n = strlen(text);
     const bool is_state = str_ends(member, "tate") || str_ends(member, "tatus");
     strbuf_init_secret(&out, 1U << 20);
-    if (str_eq(member, "password") || str_eq(member, "access_token") || str_eq(member, "refresh_token"))
+    if (is_secret_member(member))
         strbuf_adds(&out, REDACTED);
+    else if (str_eq(member, "token_type") && n <= 24 &&
+             is_made_of(text, LETTERS " ")) /* how HX wants it back depends on its blanks */
+        strbuf_adds(&out, text);
     else if ((is_state && n <= 24 && is_made_of(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")) ||
              (str_ends(member, "ersion") && is_version(text)))
         strbuf_adds(&out, text);
@@ -575,11 +587,13 @@ static json_t *json_number(const struct pseudonyms *p, json_int_t number) {
     return json_integer(str_to_i64(out.data, INT64_MIN, INT64_MAX, &replaced) ? replaced : 0);
 }
 
-/* Names of members are those of the interface: letters, in capitals somewhere behind a small one, or a single word that is known. */
+/* Names of members are those of the interface: letters, in capitals somewhere behind a small one, or a single word that is known: those of a login (RFC 6749) too. */
 static bool is_member_name(const char *name) {
-    static const char *const known[] = {"uuid",   "name",          "about",      "state",    "messages", "alarms",
-                                        "health", "access_token",  "username",   "password", "code",     "message",
-                                        "detail", "refresh_token", "token_type", "version"};
+    static const char *const known[] = {"uuid",         "name",         "about",         "state",      "messages",
+                                        "alarms",       "health",       "code",          "message",    "detail",
+                                        "version",      "access_token", "refresh_token", "token_type", "id_token",
+                                        "expires_in",   "scope",        "username",      "password",   "grant_type",
+                                        "redirect_uri", "client_id",    "client_secret", "error",      "error_description"};
     if (strlen(name) < 48 && is_made_of(name, LETTERS))
         for (const char *at = name; at[0] && at[1]; at++)
             if (islower((unsigned char)at[0]) && isupper((unsigned char)at[1]))

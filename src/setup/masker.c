@@ -405,10 +405,10 @@ static size_t shape_jwt(const struct view *v, char before, size_t *skip) {
     return masker_run_of(v, masker_is_in_jwt, SIZE_MAX);
 }
 
-/* "cst-VCT-52d6...--tp-...": SessionManager.AcquireCloneTicket, vSphere Web Services API. */
+/* "cst-VCT-52d6...--tp-...": SessionManager.AcquireCloneTicket, vSphere Web Services API; "VCT-" and a UUID before 5.0. */
 static size_t shape_ticket(const struct view *v, char before, size_t *skip) {
     (void)before, (void)skip;
-    const size_t n = view_starts(v, "cst-") ? masker_run_of(v, masker_is_in_jwt, SIZE_MAX) : 0;
+    const size_t n = view_starts(v, "cst-") || view_starts(v, "VCT-") ? masker_run_of(v, masker_is_in_jwt, SIZE_MAX) : 0;
     return n >= 12 ? n : 0;
 }
 

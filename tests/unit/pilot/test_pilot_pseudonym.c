@@ -55,6 +55,8 @@ static void all_else_is_replaced_in_its_form(void **state) {
         {"a@[2001:db8:77::9]:1.", "77", "@[2001:db8::"},
         {"00:50:56:9a:bc:de", "00:50", ":"},
         {"name.10.77.12.34.", "77", "."},
+        {"k8s-10.20.30.40", ".20", "."},
+        {"node.7.example", ".7.", "."},
         {"2001:db8:77::1", "77::1", "2001:db8::"},
         {"50010000-0000-4000-8000-000000000001", "50010000", "-"},
         {"session[50010000-0000-4000-8000-000000000001]x", "50010000", "session["},
@@ -152,12 +154,15 @@ static void json_keeps_members_of_the_interface(void **state) {
     static const char text[] =
         "{\"uuid\":\"9004183636114227531:5445300663653806560\",\"name\":\"HX-East\",\"resiliencyState\":\"SLEEPING\","
         "\"productVersion\":\"5.5.2a-39363\",\"numNodesOnline\":4,\"usedCapacityInBytes\":123456789,"
-        "\"access_token\":\"t0ken\",\"esx01\":{\"a\":[true,null,\"corp\"]}}";
+        "\"access_token\":\"t0ken\",\"token_type\":\"Bearer \",\"expires_in\":\"t0ken\",\"client_secret\":\"t0ken\",\"esx01\":{\"a\":[true,null,\"corp\"]}}";
     static const char *const kept[] = {"\"resiliencyState\":\"SLEEPING\"",
                                        "\"productVersion\":\"5.5.2a-39363\"",
                                        "\"numNodesOnline\":4",
                                        "\"usedCapacityInBytes\":10",
                                        "\"access_token\":\"redacted\"",
+                                       "\"client_secret\":\"redacted\"",
+                                       "\"token_type\":\"Bearer \"",
+                                       "\"expires_in\":\"x",
                                        "\"uuid\":\"10",
                                        ":10"};
     static const char *const gone[] = {

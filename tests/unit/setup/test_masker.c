@@ -108,6 +108,7 @@ static void test_shapes(void **state) {
             "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----");
     becomes(NULL, "x%22eyJhbGciOiJFUzI1NiJ9.e30.abc-_d y", "x%22<masked> y");
     becomes(NULL, "by cst-VCT-52d6a8b1-c0e4-fe--tp-1F-2E.", "by <masked>");
+    becomes(NULL, "by VCT-A4D7F5B0-1C2D-4E3F-9A8B-7C6D5E4F3A2B.", "by <masked>");
     becomes(NULL, "one: 0a1b2-c3d4e-f5g6h-j7k8m", "one: <masked>");
     becomes(NULL, "(0123456789abcdef0123456789abcdef01234567)", "(<masked>)");
     becomes(NULL, "(Ab1cdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN=)", "(<masked>=)");
