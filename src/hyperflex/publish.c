@@ -476,7 +476,7 @@ static int publish_check_wish(struct publication *p, const char *hx_id, struct e
     (void)err_set(err, ERR_CONFLICT, "there is nothing to publish: %s",
                   str_starts(p->h->options.public_url, "https://") ? "kaasd is not registered with the vCenter of this HX cluster"
                                                                    : "server.public_url is not set");
-    return err_remedy(err, "see kaasctl vcenter status; kaasctl vcenter register VCENTER");
+    return err_remedy(err, "see: kaasctl vcenter status");
 }
 
 /* Stores it. What HX does not hold is withdrawn by that. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "str.h"
+
 const char *const credential_kind_words[] = {
     [CREDENTIAL_CERTIFICATE] = "certificate",
     [CREDENTIAL_SERVICE_ACCOUNT] = "service_account",
@@ -23,6 +25,11 @@ _Static_assert(ARRAY_COUNT(credential_state_words) - 1 == CREDENTIAL_RETIRED + 1
 
 void vcenter_done(struct vcenter *vc) {
     members_done(vcenter_members, vc, sizeof(*vc));
+}
+
+const char *vcenter_word(const char *name, const char *id) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return str_empty(name) || name[strspn(name, plain)] || *name == '-' ? id : name;
 }
 
 void vcenter_free(struct vcenter *vc) {

@@ -48,8 +48,8 @@ static void check_link(struct link *link, struct findings *out) {
         f.status = FINDING_WARNING;
     finding_say(&f, f.status, "%s", report.reason[0] ? report.reason : link_state_name(report.state));
     if (report.state == LINK_NOT_REGISTERED) {
-        finding_advise(&f, "run: kaasctl vcenter register '%s' --user NAME (an account that may register extensions there)",
-                       f.subject);
+        finding_advise(&f, "run: kaasctl vcenter register %.100s --user administrator@vsphere.local",
+                       vcenter_word(f.subject, link_id(link)));
     } else {
         finding_advise(&f, "%s", report.remedy);
         tell_verdict(link, &f);

@@ -295,10 +295,10 @@ int h_vcenters_trust(struct api_call *call, struct http_response *resp, struct e
 
 /* A token registers the record and nothing else. */
 static json_t *h_vcenters_remaining(const char *name) {
-    _cleanup_free_ char *sign_in =
-        str_format("the login: it takes one sign-in, kaasctl vcenter register %s --user NAME; until then no"
-                   " inventory is read and nobody signs in through this vCenter",
-                   name);
+    _cleanup_free_ char *sign_in = str_format(
+        "the login: it takes one sign-in, kaasctl vcenter register %s --user administrator@vsphere.local; until then no"
+        " inventory is read and nobody signs in through this vCenter",
+        name);
     json_t *list = json_array();
     json_add(list, json_string(sign_in ? sign_in : "the login"));
     json_add(list, json_string("where certificates cannot log in, that command takes --service-account or"

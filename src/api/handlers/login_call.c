@@ -112,7 +112,8 @@ int login_use_vcenter(struct api_call *call, const char *reference, struct err *
     int rc = inventory_resolve_vcenter(call->snapshot->platform, reference, &vc, err);
     if (!rc && !vc->registered_at_ms) {
         (void)err_set(err, ERR_NOT_REGISTERED, "vCenter %s is configured, but not joined yet", vc->name);
-        rc = err_remedy(err, "an administrator runs: kaasctl vcenter register %s", vc->name);
+        rc = err_remedy(err, "an administrator runs: kaasctl vcenter register %s --user administrator@vsphere.local",
+                        vcenter_word(vc->name, vc->id));
     }
     return rc ? rc : api_use_link(call, vc->id, err);
 }

@@ -18,6 +18,7 @@
 #include "setup_files.h"
 #include "store_schema.h"
 #include "str.h"
+#include "vcenter.h"
 #include "x509.h"
 
 #define LOOK_LIMIT_MS 5000L
@@ -248,7 +249,7 @@ static void cmd_doctor_add_vcenter(json_t *findings, const json_t *vcenter) {
     } else {
         finding_say(&f, str_eq(state, "unreachable") || str_eq(state, "refused") ? FINDING_FAILED : FINDING_WARNING, "%s%s%.900s",
                     state, reason ? ": " : "", reason ? reason : "");
-        finding_advise(&f, "look closer: kaasctl doctor --vcenter %.200s", json_get_string(vcenter, "id"));
+        finding_advise(&f, "look closer: kaasctl doctor --vcenter %.200s", vcenter_word(name, json_get_string(vcenter, "id")));
     }
     cmd_doctor_add(findings, &f);
 }

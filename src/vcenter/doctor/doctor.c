@@ -166,11 +166,6 @@ static int doctor_make_client(struct visit *v, struct err *err) {
     return agent ? platform_open_client(v->platform, &options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static const char *doctor_reference(const struct vcenter *vc) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    return vc->name[strspn(vc->name, plain)] || vc->name[0] == '-' ? vc->id : vc->name;
-}
-
 static int doctor_prepare(struct visit *v, struct err *err) {
     int rc = link_get_info(v->link, &v->report->vc, err);
     if (rc)
@@ -179,7 +174,7 @@ static int doctor_prepare(struct visit *v, struct err *err) {
         v->report->vc.extension_key = str_dup(v->env->options.extension_key);
     if (!v->vc->extension_key)
         return err_set(err, ERR_NOMEM, "out of memory");
-    v->ref = doctor_reference(v->vc);
+    v->ref = vcenter_word(v->vc->name, v->vc->id);
     (void)login_material_load(v->env->options.store, v->env->options.seal, v->vc->id, &v->material, &v->material_err);
     v->material.refusals = link_refusals(v->link); /* a password that was refused once is sent again by nobody */
     return doctor_make_client(v, err);

@@ -100,12 +100,16 @@ static void tell_refusal(const struct visit *v, struct finding *f, const struct 
     const struct record_note *note = &report.record;
     link_get_report(v->link, &report);
     finding_say(f, FINDING_FAILED, "%s", err->text);
-    finding_advise(f, "register again, which changes nothing else: kaasctl vcenter register %s", v->ref);
+    finding_advise(
+        f, "register again, which changes nothing else: kaasctl vcenter register %s --user administrator@vsphere.local", v->ref);
     if (note->state == RECORD_MISSING) {
         finding_say(f, FINDING_FAILED, "refused: the extension %s was removed from the vCenter", v->vc->extension_key);
     } else if (note->state == RECORD_FOREIGN) {
         finding_say(f, FINDING_FAILED, "refused: %s", note->problem);
-        finding_advise(f, "find out who runs that installation; if it is gone: kaasctl vcenter register %s --take-over", v->ref);
+        finding_advise(
+            f,
+            "find out who runs that installation; if it is gone: kaasctl vcenter register %s --user administrator@vsphere.local --take-over",
+            v->ref);
     } else if (err->code == ERR_CREDENTIALS && !v->material.active.user) {
         finding_say(f, FINDING_FAILED, "vCenter refuses our certificate: its extension %s is gone, or holds another certificate",
                     v->vc->extension_key);
@@ -137,7 +141,8 @@ void doctor_look_login(struct visit *v, struct finding *f) {
     int rc;
     if (!v->vc->registered_at_ms) {
         finding_say(f, FINDING_SKIPPED, "not registered yet; what is told above was probed before registering");
-        finding_advise(f, "when the lines above are good: kaasctl vcenter register %s --user NAME", v->ref);
+        finding_advise(f, "when the lines above are good: kaasctl vcenter register %s --user administrator@vsphere.local",
+                       v->ref);
         return;
     }
     link_get_report(v->link, &report);
@@ -308,7 +313,9 @@ static void tell_foreign(const struct visit *v, struct finding *f) {
         finding_say(f, FINDING_FAILED, "%s belongs to another installation (%.60s)", v->vc->extension_key, owner);
     else
         finding_say(f, FINDING_FAILED, "%s was written by a program that is not Harmony KaaS", v->vc->extension_key);
-    finding_advise(f, "find out who wrote it; if that is gone: kaasctl vcenter register %s --take-over", v->ref);
+    finding_advise(
+        f, "find out who wrote it; if that is gone: kaasctl vcenter register %s --user administrator@vsphere.local --take-over",
+        v->ref);
 }
 
 static void tell_differences(const struct visit *v, struct finding *f, const char *const *names, size_t count) {
@@ -321,7 +328,10 @@ static void tell_differences(const struct visit *v, struct finding *f, const cha
         return;
     }
     finding_say(f, FINDING_WARNING, "%s version %s differs in: %s", v->vc->extension_key, v->found->version, list.data);
-    finding_advise(f, "kaasd repairs it by itself where it may; to do it now: kaasctl vcenter register %s", v->ref);
+    finding_advise(
+        f,
+        "kaasd repairs it by itself where it may; to do it now: kaasctl vcenter register %s --user administrator@vsphere.local",
+        v->ref);
 }
 
 void doctor_look_record(struct visit *v, struct finding *f) {
@@ -335,7 +345,7 @@ void doctor_look_record(struct visit *v, struct finding *f) {
     }
     if (!v->found) {
         finding_say(f, FINDING_FAILED, "the vCenter has no extension %s: somebody removed it", v->vc->extension_key);
-        finding_advise(f, "register again: kaasctl vcenter register %s", v->ref);
+        finding_advise(f, "register again: kaasctl vcenter register %s --user administrator@vsphere.local", v->ref);
         return;
     }
     if (!str_eq(extension_record_owner(v->found), v->env->installation)) {

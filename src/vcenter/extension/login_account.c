@@ -193,7 +193,8 @@ static int login_account_look(struct look *look, struct err *err) {
 }
 
 /* ERR_FORBIDDEN with what is needed and missing. */
-static int judge(const struct login_account_verdict *v, struct err *err) {
+static int judge(struct link *link, const struct login_account_verdict *v, struct err *err) {
+    char name[LINK_NAME_BYTES];
     _cleanup_strbuf_ struct strbuf missing;
     size_t count = 0;
     strbuf_init(&missing, ERR_TEXT_BYTES);
@@ -206,9 +207,11 @@ static int judge(const struct login_account_verdict *v, struct err *err) {
     if (count > LACKS_TOLD_MAX)
         strbuf_addf(&missing, " and %zu more", count - LACKS_TOLD_MAX);
     (void)err_set(err, ERR_FORBIDDEN, "%s lacks %s", v->user, missing.data);
+    link_get_name(link, name);
     return err_remedy(err,
                       "have a role with these granted to it there (docs/admin/vcenter.md, \"Privileges\"), or have one made: "
-                      "kaasctl vcenter register --create-role");
+                      "kaasctl vcenter register %.100s --user administrator@vsphere.local --login-account '%.100s' --create-role",
+                      vcenter_word(name, link_id(link)), v->user);
 }
 
 /* -- one login --------------------------------------------------------------------------------------------------------------- */
@@ -228,7 +231,7 @@ static int login_account_try(struct link *link, const struct login_credential *c
     if (!rc)
         rc = login_account_look(&look, err);
     session_close_task(link, client);
-    return rc ? rc : judge(out, err);
+    return rc ? rc : judge(link, out, err);
 }
 
 /* A password that is known to be refused is not sent; one that is refused now is known from now on, for all who log in here. */

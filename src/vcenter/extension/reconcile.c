@@ -51,7 +51,8 @@ static void set_problem(struct record_note *note, const char *text, const char *
 
 /* Where nothing better is known. Gives `out`. */
 static const char *look_remedy(const struct work *w, char out[ERR_REMEDY_BYTES]) {
-    (void)snprintf(out, ERR_REMEDY_BYTES, "see what it differs in: kaasctl doctor --vcenter %.100s", w->vc.name);
+    (void)snprintf(out, ERR_REMEDY_BYTES, "see what it differs in: kaasctl doctor --vcenter %.100s",
+                   vcenter_word(w->vc.name, w->vc.id));
     return out;
 }
 
@@ -75,8 +76,9 @@ static void judge_foreign(struct work *w, const char *owner) {
         (void)snprintf(note->problem, sizeof(note->problem),
                        "the extension %s of vCenter %s was overwritten by a program that is not Harmony KaaS",
                        w->vc.extension_key, w->vc.name);
-    (void)snprintf(note->remedy, sizeof(note->remedy), "if that is a mistake: kaasctl vcenter register %.100s --take-over",
-                   w->vc.name);
+    (void)snprintf(note->remedy, sizeof(note->remedy),
+                   "if that is a mistake: kaasctl vcenter register %.100s --user administrator@vsphere.local --take-over",
+                   vcenter_word(w->vc.name, w->vc.id));
 }
 
 /* vCenter does not tell which certificate it has, so what was begun is remembered. */
@@ -132,7 +134,8 @@ static void tell_lacking(struct work *w, const char *privilege) {
         (void)snprintf(note->problem, sizeof(note->problem),
                        "the record cannot be repaired by itself: %s is missing on the root folder (it differs in %.200s)",
                        privilege, note->differs);
-    (void)snprintf(note->remedy, sizeof(note->remedy), "run: kaasctl vcenter register %.100s", w->vc.name);
+    (void)snprintf(note->remedy, sizeof(note->remedy), "run: kaasctl vcenter register %.100s --user administrator@vsphere.local",
+                   vcenter_word(w->vc.name, w->vc.id));
 }
 
 static int reconcile_may(struct work *w, const char *privilege, bool *granted, struct err *err) {
@@ -159,7 +162,8 @@ static int restore_certificate(struct work *w, struct err *err) {
     int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, err);
     if (!rc && !material.active.generation) {
         (void)err_set(err, ERR_NOT_REGISTERED, "there is no login credential for vCenter %s", w->vc.name);
-        rc = err_remedy(err, "run: kaasctl vcenter register %s", w->vc.name);
+        rc = err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
+                        vcenter_word(w->vc.name, w->vc.id));
     }
     if (!rc)
         rc = login_credential_tell(link_client(w->link), &w->vc, &material.active, err);

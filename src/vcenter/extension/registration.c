@@ -490,7 +490,9 @@ static int log_in_as_chosen(struct vim_client *client, void *arg, struct err *er
 static int step_prove_login(struct registration_work *w, struct err *err) {
     int rc = vim_replace_session(link_client(w->link), log_in_as_chosen, w, err);
     if (rc == ERR_CREDENTIALS)
-        return err_remedy(err, "vCenter took the certificate but does not accept it: repeat 'kaasctl vcenter register'");
+        return err_remedy(err,
+                          "vCenter took the certificate but does not accept it; again: kaasctl vcenter register %s --user '%s'",
+                          vcenter_word(w->vc.name, w->vc.id), w->account->user);
     if (rc)
         return rc;
     link_note_login(w->link, w->strategy, w->chosen->user);

@@ -17,7 +17,8 @@ int rotation_work_begin(struct rotation_work *w, const char *action, struct err 
         rc = link_get_info(link, &w->vc, err);
     if (!rc && !w->vc.registered_at_ms) {
         (void)err_set(err, ERR_NOT_REGISTERED, "we are not registered with vCenter %s", w->vc.name);
-        rc = err_remedy(err, "run: kaasctl vcenter register %s", w->vc.name);
+        rc = err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
+                        vcenter_word(w->vc.name, w->vc.id));
     }
     return rc ? rc : login_material_load(w->options->store, w->options->seal, w->vc.id, &w->have, err);
 }

@@ -78,6 +78,7 @@ static void check_record(struct link *link, void *arg) {
 struct expiry {
     const char *what;    /* "login", "vcenter", "server" */
     const char *vcenter; /* by its name for people; NULL for the server's */
+    const char *word;    /* how it is typed in a command; likewise */
     int64_t not_after_ms;
 };
 typedef void expiry_fn(void *arg, const struct expiry *expiry);
@@ -97,10 +98,11 @@ static void each_of_link(struct link *link, void *arg) {
     if (link_get_info(link, &vc, NULL))
         return;
     link_get_name(link, label);
+    const char *word = vcenter_word(label, vc.id);
     if (ends->login_not_after_ms && vc.registered_at_ms)
-        to->fn(to->arg, &(struct expiry){"login", label, ends->login_not_after_ms});
+        to->fn(to->arg, &(struct expiry){"login", label, word, ends->login_not_after_ms});
     if (ends->vcenter_not_after_ms)
-        to->fn(to->arg, &(struct expiry){"vcenter", label, ends->vcenter_not_after_ms});
+        to->fn(to->arg, &(struct expiry){"vcenter", label, word, ends->vcenter_not_after_ms});
 }
 
 static void each_expiry(struct platform *platform, expiry_fn *fn, void *arg) {
@@ -112,11 +114,19 @@ static void each_expiry(struct platform *platform, expiry_fn *fn, void *arg) {
     platform_each(platform, each_of_link, &(struct expiries){fn, arg});
 }
 
-static const char *remedy_of(const struct expiry *e) {
+static void advise_expiry(const struct expiry *e, struct finding *f) {
     switch (e->what[0]) {
-    case 'l': return "it is renewed by itself while the vCenter can be reached; by hand: kaasctl vcenter rotate-certificate";
-    case 'v': return "renew it at the vCenter; if it is trusted by its SHA-256, then run: kaasctl vcenter trust";
-    default: return "replace the files of server.tls_certificate and server.tls_key, then reload kaasd (SIGHUP)";
+    case 'l':
+        finding_advise(
+            f, "it is renewed by itself while the vCenter can be reached; by hand: kaasctl vcenter rotate-certificate %.100s",
+            e->word);
+        break;
+    case 'v':
+        finding_advise(f, "renew it at the vCenter; if it is trusted by its SHA-256, then run: kaasctl vcenter trust %.100s",
+                       e->word);
+        break;
+    default:
+        finding_advise(f, "replace the files of server.tls_certificate and server.tls_key, then run: systemctl reload kaasd");
     }
 }
 
@@ -136,7 +146,7 @@ static void check_expiry(void *arg, const struct expiry *e) {
                                     : "server's own",
                 e->vcenter ? " of vCenter " : "", f.subject, left_ms <= 0 ? "ended on" : "ends on", until,
                 (long long)((left_ms <= 0 ? -left_ms : left_ms) / CLOCK_DAY_MS), left_ms <= 0 ? "ago" : "left");
-    finding_advise(&f, "%s", remedy_of(e));
+    advise_expiry(e, &f);
     findings_add(arg, &f);
 }
 

@@ -87,8 +87,10 @@ static void every_fault_has_sentence_and_remedy(void **state) {
         assert_null(strchr(remedy, '%'));
     }
     vc_fault_remedy(VC_FAULT_LOGIN_REFUSED, NAME, remedy);
-    assert_string_equal(remedy,
-                        "register again, or give the password: kaasctl vcenter register east, kaasctl vcenter set-password east");
+    assert_string_equal(
+        remedy,
+        "register again: kaasctl vcenter register east --user administrator@vsphere.local; or give the password: kaasctl vcenter "
+        "set-password east");
 }
 
 static void what_is_behind_a_bad_verdict_is_unknown(void **state) {
