@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "err.h"
+#include "secret.h"
 #include "str.h"
 #include "vim.h"
+#include "vim_alarm.h"
 #include "vim_canned.h"
+#include "vim_event.h"
 #include "vim_extension.h"
 #include "vim_guest.h"
+#include "vim_location.h"
 #include "vim_machine.h"
 #include "vim_authorization.h"
 #include "vim_session.h"
@@ -23,13 +27,18 @@ static const struct canned canned[] = {
            "<returnval>" REF("rootFolder") REF("propertyCollector")
                REF("viewManager") "<about><apiType>"
                                   "VirtualCenter</apiType><instanceUuid>u</instanceUuid></about>" REF("sessionManager")
-                                      REF("authorizationManager") REF("extensionManager") "</returnval>"),
+                                      REF("authorizationManager") REF("extensionManager") REF("eventManager") REF("alarmManager")
+                                          REF("searchIndex") "</returnval>"),
     ANSWER("Login", "<returnval><key>52</key><userName>u</userName></returnval>"),
     ANSWER("CreateContainerView", "<returnval type=\"ContainerView\">v</returnval>"),
     ANSWER("DestroyView", ""),
     ANSWER("Logout", ""),
     ANSWER("CancelRetrievePropertiesEx", ""),
     ANSWER("AddAuthorizationRole", "<returnval>1</returnval>"),
+    ANSWER("CreateCollectorForEvents", "<returnval type=\"EventHistoryCollector\">session[1]2</returnval>"),
+    ANSWER("DestroyCollector", ""),
+    ANSWER("GetAlarm", "<returnval type=\"Alarm\">alarm-1</returnval><returnval type=\"Alarm\">alarm-2</returnval>"),
+    ANSWER("FindByUuid", "<returnval type=\"VirtualMachine\">vm-1</returnval>"),
 };
 static int is_version_tested;
 
@@ -163,9 +172,61 @@ static void call_certificate(struct vim_client *client) {
     (void)vim_unregister_extension(client, "k", NULL);
 }
 
+static void call_event(struct vim_client *client) {
+    const struct vim_event_argument id = {VIM_EVENT_ID, "1"};
+    const struct vim_event event = {.type = "com.cisco.kaas.cluster.added",
+                                    .severity = "info",
+                                    .cluster_moref = "domain-c7",
+                                    .cluster_name = "HX-East",
+                                    .arguments = &id,
+                                    .argument_count = 1};
+    bool is_there = false;
+    (void)vim_find_event(client, &event, &is_there, NULL);
+}
+
+static void call_alarms(struct vim_client *client) {
+    struct vim_alarm_list list = {0};
+    (void)vim_list_alarms(client, &list, NULL);
+    vim_alarm_list_done(&list);
+}
+
+static void call_location(struct vim_client *client) {
+    struct vim_location found;
+    (void)vim_lookup_location(client, "50010000-0000-4000-8000-000000000101", &found, NULL);
+}
+
+static void call_permissions(struct vim_client *client) {
+    const struct tested given = tested;
+    const struct vim_entity entity = {"ClusterComputeResource", "domain-c7"};
+    struct vim_permission_list list = {0};
+    struct vim_root root;
+    int id;
+    (void)vim_list_permissions(client, &entity, &list, NULL);
+    vim_permission_list_done(&list);
+    tested = given;
+    (void)vim_lookup_role(client, "Admin", &id, NULL);
+    tested = given;
+    (void)vim_lookup_root(client, &root, NULL);
+}
+
+/* What the pilot looks at, and the ticket of a plug-in, which is JSON. */
+static void call_looks(struct vim_client *client) {
+    const struct tested given = tested;
+    struct vim_page page;
+    char *ticket = NULL;
+    size_t count = 0;
+    (void)vim_look_at_page(client, &page, NULL);
+    tested = given;
+    (void)vim_look_at_events(client, &count, NULL);
+    tested = given;
+    if (!vim_plugin_ticket(client, "0123456789abcdef0123456789abcdef", "6f1c9a2e-3b57-4d0a-9c11-0a1b2c3d4e5f", &ticket, NULL))
+        secret_free(ticket);
+}
+
+/* The first byte of a seed is a digit or what follows the digits in ASCII: '0' is the first call. */
 static void (*const calls[])(struct vim_client *client) = {
-    call_peek,  call_sessions, call_keys,      call_find,     call_clusters,    call_privileges,
-    call_clone, call_role,     call_keepalive, call_versions, call_certificate,
+    call_peek,      call_sessions, call_keys,        call_find,  call_clusters, call_privileges, call_clone,       call_role,
+    call_keepalive, call_versions, call_certificate, call_event, call_alarms,   call_location,   call_permissions, call_looks,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
