@@ -242,6 +242,12 @@ def contract() -> Count:
     return pytest("contract", "contract", "-n", "2", "--dist", "worksteal", limit_s=1200)
 
 
+def generators() -> Count:
+    """Programs of others read docs/openapi.yaml, and two of the clients that they make work with a kaasd."""
+    folder, built = plain_build()
+    return pytest("generators", "generators", limit_s=SUITE_LIMIT_S) if built.ok else judged(Count(), built)
+
+
 def install() -> Count:
     """The commands of README.md on a bare Debian with systemd as init."""
     return pytest("install", "install", limit_s=SUITE_LIMIT_S)
@@ -358,6 +364,7 @@ SUITES = [
     Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
     Suite("pictures", "the page in every state, home and theme: a picture each, and axe-core", pictures, "full"),
     Suite("contract", "made-up requests for every operation, by three people", contract, "full"),
+    Suite("generators", "clients that others generate from the contract, and what linters say of it", generators, "full"),
     Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full"),
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
     Suite("install", "README.md on a bare Debian: installed, set up, started at boot, removed", install, "full"),
