@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from env import reports
+
 from . import again, changed, counts, tidy
 from .counts import Count
 from .run import BUILD, JOBS, LOGS, TOP, Result, run
@@ -84,8 +86,14 @@ def make_check(name: str, build: Path, target: str, prefix: str, env: dict[str, 
     """Automake's tests in a build folder (targets of tests/lint/local.mk); counts those below the prefix."""
     for old in (build / prefix).rglob("*.trs"):
         old.unlink()
-    result = run(name, "make", "-C", str(build), f"-j{JOBS}", target, env=env)
-    return judged(counts.of_automake(build, prefix), result)
+    reported = LOGS / f"reports-{name}"
+    shutil.rmtree(reported, ignore_errors=True)
+    reported.mkdir()
+    result = run(name, "make", "-C", str(build), f"-j{JOBS}", target, env={**(env or {}), **reports.told(reported, env or {})})
+    count = counts.of_automake(build, prefix)
+    # also of a program that another one starts and expects to fail
+    count.failed += [f"a report of a sanitizer, in {reported}:\n{counts.last_lines(text)}" for text in reports.found(reported)]
+    return judged(count, result)
 
 
 def lint() -> Count:

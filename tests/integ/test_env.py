@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import os
 import ssl
 import subprocess
 import sys
@@ -11,11 +12,12 @@ from pathlib import Path
 
 import pytest
 import requests
-from env import vimclient
+from env import reports, vimclient
 from env.certs import make_server_cert
 from env.mariadb import Mariadb
 from env.places import SOCKET_PATH_MAX, TOP, Scratch, WorldError
 from env.process import Process
+from env.reports import EXIT_STATUS
 from env.samples import EAST, hidden_from, visible_to
 from env.vcenter import StrictVcenter, Vcenter
 from pyVmomi import vim
@@ -39,6 +41,60 @@ def test_a_program_that_ignores_term_is_killed_and_told(scratch: Scratch) -> Non
     with pytest.raises(WorldError, match="had to be killed"):
         process.stop(limit_s=0.5)
     assert not process.alive
+
+
+PLANTED = r"""
+#include <stdlib.h>
+static char *volatile kept;
+int main(int n, char **words) {
+    if (words[1][0] != 'n')
+        kept = malloc(4);
+    if (words[1][0] == 'b')
+        kept[n + 2] = 1;
+    kept = NULL;
+    return 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that fails, and does it with a report if it is told to: b(eyond its memory), l(eak)."""
+    folder = tmp_path_factory.mktemp("planted")
+    (folder / "planted.c").write_text(PLANTED)
+    subprocess.run(["clang-14", "-fsanitize=address", "-o", folder / "planted", folder / "planted.c"], check=True)
+    return folder / "planted"
+
+
+@pytest.mark.parametrize(("word", "status", "report"), [
+    ("b", EXIT_STATUS, "heap-buffer-overflow"), ("l", EXIT_STATUS, "detected memory leaks"), ("n", 1, None)])
+def test_a_report_is_seen_where_a_failure_is_expected(planted: Path, word: str, status: int, report: str | None) -> None:
+    """Also of a program whose output goes nowhere."""
+    done = subprocess.run([planted, word], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    assert done.returncode == status
+    if report is None:
+        reports.refuse()
+        return
+    with pytest.raises(WorldError, match=report):
+        reports.refuse()
+    reports.refuse()  # once
+
+
+def test_a_test_during_which_a_report_came_is_red(planted: Path, tmp_path: Path) -> None:
+    """By pytest itself: the test passes, and is red all the same."""
+    (tmp_path / "conftest.py").write_text((TOP / "tests/conftest.py").read_text())
+    (tmp_path / "test_it.py").write_text(f"""
+import subprocess
+import pytest
+@pytest.mark.parametrize("word", ["n", "b"])
+def test_it(word):
+    assert subprocess.run([{str(planted)!r}, word], capture_output=True).returncode != 0
+""")
+    pytest_alone = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", tmp_path, tmp_path]
+    said = subprocess.run(pytest_alone, env={**os.environ, "PYTHONPATH": str(TOP / "tests")}, capture_output=True, text=True, check=False)
+    assert said.returncode == 1, said.stdout + said.stderr
+    assert "2 passed, 1 error" in said.stdout
+    assert "heap-buffer-overflow" in said.stdout
 
 
 def test_sanitizer_reports_are_seen(scratch: Scratch) -> None:
