@@ -61,8 +61,9 @@ def pytest_once(name: str, *arguments: str, env: dict[str, str] | None = None, l
 
 
 def pytest(name: str, folder: str, *arguments: str, choice: tuple[str, ...] = (), env: dict[str, str] | None = None,
-           limit_s: int = 1200) -> Count:
-    """Tests below tests/FOLDER; `choice` says which of them, `arguments` how they are run. Red files are run again as again.py says."""
+           limit_s: int = 1200, by_parts: bool = False) -> Count:
+    """Tests below tests/FOLDER; `choice` says which of them, `arguments` how they are run. Red files are run again as again.py says.
+    None at all is a failure, but where they were chosen by the parts that changed (`by_parts`)."""
     report, result = pytest_once(name, f"tests/{folder}", *choice, *arguments, env=env, limit_s=limit_s)
     if not report.exists():
         return judged(Count(), result)
@@ -75,7 +76,7 @@ def pytest(name: str, folder: str, *arguments: str, choice: tuple[str, ...] = ()
             count.failed = [one for one in count.failed if one not in {red.name for red in of_file}]
             count.passed += len(of_file)
             count.flaky += [again.entry_for(one) for one in of_file]
-    if result.status == NO_TESTS and changed.files() is not None:
+    if result.status == NO_TESTS and by_parts:
         return count
     if count.flaky and result.status == TESTS_FAILED:
         return count  # the tests told what was wrong, and were run again
@@ -168,7 +169,8 @@ def in_world(name: str, build: tuple[Path, Result], tests: str, *, env: dict[str
     folder, built = build
     if not built.ok:
         return judged(Count(), built)
-    return pytest(name, "integ", *SIDE_BY_SIDE, choice=("-m", tests), env={**sanitizer_env(folder), **(env or {})}, limit_s=SUITE_LIMIT_S)
+    return pytest(name, "integ", *SIDE_BY_SIDE, choice=("-m", tests), env={**sanitizer_env(folder), **(env or {})}, limit_s=SUITE_LIMIT_S,
+                  by_parts="KAAS_CHANGED" in (env or {}))
 
 
 def integration() -> Count:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from checks import counts
+import pytest
+from checks import counts, suites
+from checks.run import Result
 from checks.suites import judged
 
 
@@ -61,3 +63,31 @@ def test_steps() -> None:
 
 def test_nothing_found_is_a_failure() -> None:
     assert judged(counts.Count()).failed == ["no tests were found"]
+
+
+@pytest.mark.parametrize(("by_parts", "failed"), [(False, ["no tests were found"]), (True, [])])
+def test_no_tests_at_all_are_red_unless_the_parts_that_changed_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_parts: bool,
+                                                                          failed: list[str]) -> None:
+    report, log = tmp_path / "r.xml", tmp_path / "log"
+    report.write_text("<testsuites><testsuite/></testsuites>")
+    log.write_text("no tests ran")
+    monkeypatch.setattr(suites, "pytest_once", lambda *_, **__: (report, Result(suites.NO_TESTS, log)))
+    found = suites.pytest("x", "integ", choice=("-m", "a word that no test has"), by_parts=by_parts).failed
+    assert found == failed or "no tests ran" in found[0]
+    assert bool(found) == bool(failed)
+
+
+def test_a_report_of_a_program_that_was_to_fail_is_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit program starts another, expects it to fail, and is content: the report of that one is in the folder all the same."""
+    monkeypatch.setattr(suites, "LOGS", tmp_path)
+
+    def make(*_: object, env: dict[str, str], **__: object) -> Result:
+        (tmp_path / "t.trs").write_text(":test-result: PASS\n")
+        folder = env["ASAN_OPTIONS"].rpartition("log_path=")[2]
+        Path(f"{folder}.4711").write_text("==4711==ERROR: AddressSanitizer: heap-use-after-free\n")
+        return Result(0, tmp_path / "log")
+
+    monkeypatch.setattr(suites, "run", make)
+    count = suites.make_check("unit", tmp_path, "check-units", "")
+    assert count.passed == 1
+    assert "heap-use-after-free" in count.failed[0]
