@@ -206,3 +206,44 @@ def test_another_configuration_is_another_pod() -> None:
     changed = copy.deepcopy(values)
     changed["config"]["log"] = {"level": "debug"}
     assert checksum(values) == checksum(values) != checksum(changed)
+
+
+# -- what an administrator relies on, as it is rendered
+
+def test_one_replica_at_most_goes_at_a_time() -> None:
+    budget = dict(one_of("everything", "PodDisruptionBudget")["spec"])
+    del budget["selector"]
+    assert budget == {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+    assert one_of("everything", "StatefulSet")["spec"]["podManagementPolicy"] == "Parallel"
+
+
+def test_a_replica_ends_in_peace() -> None:
+    """The longest server.drain, and the 5 s that requests under way get behind it."""
+    longest = re.search(r'"server\.drain", "\w+", 0, (\d+) \* SECOND', (TOP / "src/config/options.def").read_text())
+    assert longest
+    assert one_of("least", "StatefulSet")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= int(longest[1]) + 5
+
+
+@pytest.mark.parametrize(("name", "called"), [(name, called) for name in VALUES for called in ("kaas", "kaas-migration")])
+def test_policies_are_in_force_both_ways(name: str, called: str) -> None:
+    assert sorted(one_of(name, "NetworkPolicy", called)["spec"]["policyTypes"]) == ["Egress", "Ingress"]
+
+
+def test_only_who_is_named_may_connect() -> None:
+    given = yaml.safe_load(VALUES["everything"].read_text())
+    assert [rule["from"] for rule in one_of("everything", "NetworkPolicy")["spec"]["ingress"]] == [given["networkPolicy"]["from"]]
+    assert one_of("everything", "Service")["spec"]["loadBalancerSourceRanges"] == given["service"]["loadBalancerSourceRanges"]
+    assert "ingress" not in one_of("everything", "NetworkPolicy", "kaas-migration")["spec"], "nobody connects to the Job"
+
+
+def test_the_schema_is_migrated_before_an_upgrade_as_well() -> None:
+    hooks = [one for one in rendered("everything") if one["metadata"]["name"] == "kaas-migration"]
+    assert sorted(one["kind"] for one in hooks) == ["ConfigMap", "Job", "NetworkPolicy"]
+    for one in hooks:
+        assert set(one["metadata"]["annotations"]["helm.sh/hook"].split(",")) == {"pre-install", "pre-upgrade"}
+
+
+def test_monitoring_finds_replicas_that_are_not_ready() -> None:
+    service = one_of("least", "Service", "kaas-replicas")["spec"]
+    assert (service["publishNotReadyAddresses"], service["clusterIP"]) == (True, "None")
+    assert one_of("least", "StatefulSet")["spec"]["serviceName"] == "kaas-replicas"
