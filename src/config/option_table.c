@@ -166,6 +166,21 @@ int option_check_network(const char *text, struct err *err) {
     return err_remedy(err, "write items as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32");
 }
 
+/* A name whose "*" stand for something must be one; one of nothing else would be every name. */
+int option_check_hx_name(const char *text, struct err *err) {
+    _cleanup_free_ char *name = str_dup(text);
+    struct net_block block;
+    if (net_block_parse(text, &block))
+        return 0;
+    for (char *at = name; at && *at; at++)
+        if (*at == '*')
+            *at = 'x';
+    if (name && strspn(text, "*.") < strlen(text) && !name_check_host(name, "it", NULL))
+        return 0;
+    (void)err_set(err, ERR_CONFIG, "has an item that is no host name, address or CIDR block");
+    return err_remedy(err, "write items as hx-*.example.com, 192.0.2.7 or 192.0.2.0/24");
+}
+
 int option_check_proxy(const char *text, struct err *err) {
     struct net_block block;
     if (!strcmp(text, "unix") || net_block_parse(text, &block))

@@ -73,9 +73,9 @@ bool option_eq(const struct option *o, const void *a, const void *b);
 void option_describe(const struct option *o, struct strbuf *out);
 
 /* option_check.c */
-option_check_fn option_check_listen, option_check_url, option_check_proxy, option_check_network, option_check_host,
-    option_check_identifier, option_check_privilege, option_check_extension_key, option_check_email, option_check_replica,
-    option_check_http_proxy;
+option_check_fn option_check_listen, option_check_url, option_check_proxy, option_check_network, option_check_hx_name,
+    option_check_host, option_check_identifier, option_check_privilege, option_check_extension_key, option_check_email,
+    option_check_replica, option_check_http_proxy;
 
 /* Where a fault is; line and column from 1, or 0 for none. */
 struct config_place {

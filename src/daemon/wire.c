@@ -311,6 +311,7 @@ static int make_hyperflex(struct wire *w, struct err *err) {
         .store = w->store,
         .seal = w->seal,
         .networks = &w->hx_networks,
+        .names = (const char *const *)w->config.hx_names.items,
         .call_timeout_ms = (long)w->config.hx_call_timeout_ms,
         .read_every_ms = w->config.hx_read_interval_ms,
         .public_url = w->public_url,

@@ -40,6 +40,7 @@ struct hyperflex_options {
     struct store *store;
     struct seal *seal;
     const struct net_policy *networks; /* where HX clusters may be; borrowed; NULL: anywhere */
+    const char *const *names;          /* hx.names, ended by NULL; borrowed; NULL: none */
     long call_timeout_ms;              /* of each call to an HX cluster, connecting included */
     int64_t read_every_ms;             /* 0: only when somebody asks */
     const char *public_url;            /* where KaaS is, without a trailing slash; "": nothing is published; borrowed */
@@ -87,7 +88,8 @@ int hyperflex_list_addresses(struct hyperflex *h, const char *hx_id, struct hx_a
 /* What answers at one of them, by a TLS handshake and nothing else. */
 struct hyperflex_look {
     struct x509_info certificate; /* pem NULL: none was seen */
-    bool is_trusted;              /* its chain is valid under hx.ca_file, and it is for this address */
+    bool is_chain_valid;          /* under hx.ca_file, and it is for this address */
+    bool is_trusted;              /* that, and hx.names names the address: nobody needs to confirm it */
     struct err problem;           /* code 0: none; why none was seen */
 };
 /* Waits for it, some seconds at most. *out is given back by x509_info_done of its certificate. */
@@ -99,8 +101,9 @@ int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_conn
 /* Waits for HX, too, which gets the token back: in the worker `outside`. `version_no` 0: whatever it is now. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err);
 
-/* What HX clusters of a vCenter inherit: user and password. Those that appear are connected by themselves where the certificate at an address that vCenter tells
- * is good under hx.ca_file, and tried once: what one refuses is tried at no other. Those that are not reached, at an address that vCenter tells no more, are followed. */
+/* What HX clusters of a vCenter inherit: user and password. Those that appear are connected by themselves where hx.names names an address that vCenter tells and the
+ * certificate there is good under hx.ca_file, and tried once: what one refuses is tried at no other. Those that are not reached, at an address that vCenter tells no more, are
+ * followed to such an address, or to the one where the confirmed certificate is. */
 
 /* *out is freed by hx_credential_free. ERR_NOT_FOUND. */
 int hyperflex_load_credential(struct hyperflex *h, const char *vcenter_id, struct hx_credential **out, struct err *err);

@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hyperflex_private.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "audit.h"
 #include "clock.h"
 #include "http_client.h"
 #include "hx_store.h"
+#include "net_addr.h"
 #include "replica_store.h"
 #include "str.h"
 
@@ -40,6 +42,32 @@ int hyperflex_list_addresses(struct hyperflex *h, const char *hx_id, struct hx_a
     return h->options.list_addresses(h->options.arg, hx_id, out, err);
 }
 
+/* `*` stands for any characters of one label. */
+static bool name_fits(const char *pattern, const char *name) {
+    while (*pattern != '*')
+        if (tolower((unsigned char)*pattern) != tolower((unsigned char)*name))
+            return false;
+        else if (!*name)
+            return true;
+        else
+            pattern++, name++;
+    for (; !name_fits(pattern + 1, name); name++)
+        if (!*name || *name == '.')
+            return false;
+    return true;
+}
+
+/* Anybody may get a certificate of a CA that signs for others, too, and write his own address into a record of vCenter, or into the name of a virtual machine. */
+static bool hyperflex_names(const struct hyperflex *h, const char *address) {
+    uint8_t numeric[16];
+    const bool is_numeric = net_addr_parse(address, numeric);
+    struct net_block block;
+    for (const char *const *item = h->options.names; item && *item; item++)
+        if (is_numeric ? net_block_parse(*item, &block) && net_block_has(&block, 1, numeric) : name_fits(*item, address))
+            return true;
+    return false;
+}
+
 static long hyperflex_look_ms(const struct hyperflex *h) {
     return h->options.call_timeout_ms < LOOK_MS ? h->options.call_timeout_ms : LOOK_MS;
 }
@@ -70,7 +98,8 @@ void hyperflex_look_at(struct hyperflex *h, const struct hx_address *where, stru
     *out = (struct hyperflex_look){0};
     if (!x509_lookup_server(where->address, where->port, h->options.networks, hyperflex_look_ms(h), &out->certificate,
                             &out->problem))
-        out->is_trusted = hyperflex_trusts(h, NULL, where);
+        out->is_chain_valid = hyperflex_trusts(h, NULL, where);
+    out->is_trusted = out->is_chain_valid && hyperflex_names(h, where->address);
 }
 
 /* -- what HX clusters of a vCenter inherit -------------------------------------------------------------------------------------- */
@@ -159,8 +188,8 @@ static bool search_tells(const struct hx_addresses *found, const struct hx_conne
     return false;
 }
 
-/* Connects it at the first address whose certificate is trusted. One that is connected already is not reached there: it is followed once its vCenter tells that
- * address no more. */
+/* Connects it at the first address that is its own for certain: named and with a good certificate, or with the certificate that somebody has confirmed. One that is
+ * connected already is not reached there: it is followed once its vCenter tells that address no more. */
 static void search_connect(struct hyperflex *h, const char *hx_id) {
     _cleanup_done_(hx_addresses_done) struct hx_addresses found = {.count = 0};
     _cleanup_(hx_connection_free) struct hx_connection *now = NULL;
@@ -170,7 +199,8 @@ static void search_connect(struct hyperflex *h, const char *hx_id) {
         return;
     for (size_t i = 0; !is_trusted && i < found.count; i++) {
         struct hx_connection wish = {.port = found.items[i].port, .version_no = now ? now->version_no : 0};
-        is_trusted = hyperflex_trusts(h, now, &found.items[i]);
+        is_trusted =
+            ((now && now->sha256) || hyperflex_names(h, found.items[i].address)) && hyperflex_trusts(h, now, &found.items[i]);
         if (is_trusted && !str_replace(&wish.hx_id, hx_id, NULL) && !str_replace(&wish.address, found.items[i].address, NULL) &&
             !str_replace(&wish.ca_pem, now ? now->ca_pem : NULL, NULL) &&
             !str_replace(&wish.sha256, now ? now->sha256 : NULL, NULL))

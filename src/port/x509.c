@@ -24,6 +24,8 @@ CLEANUP_DEFINE(BIO, BIO_free_all);
 CLEANUP_DEFINE(X509, X509_free);
 CLEANUP_DEFINE(EVP_PKEY, EVP_PKEY_free);
 CLEANUP_DEFINE(GENERAL_NAMES, GENERAL_NAMES_free);
+CLEANUP_DEFINE(X509_STORE, X509_STORE_free);
+CLEANUP_DEFINE(X509_STORE_CTX, X509_STORE_CTX_free);
 
 void x509_info_done(struct x509_info *info) {
     if (!info)
@@ -144,6 +146,23 @@ int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err) {
     if (!cert)
         return err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
     return x509_describe(cert, out, err);
+}
+
+bool x509_is_in_system_store(const char *pem) {
+    _cleanup_(X509_STORE_free) X509_STORE *store = X509_STORE_new();
+    _cleanup_(X509_STORE_CTX_free) X509_STORE_CTX *look = X509_STORE_CTX_new();
+    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
+    bool is_found = false;
+    bool is_ready =
+        store && look && bio && X509_STORE_set_default_paths(store) == 1 && X509_STORE_CTX_init(look, store, NULL, NULL);
+    for (X509 *cert; is_ready && !is_found && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)); X509_free(cert)) {
+        STACK_OF(X509) *namesakes = X509_STORE_CTX_get1_certs(look, X509_get_subject_name(cert));
+        for (int i = 0; i < sk_X509_num(namesakes); i++)
+            is_found = is_found || !X509_cmp(sk_X509_value(namesakes, i), cert);
+        sk_X509_pop_free(namesakes, X509_free);
+    }
+    ERR_clear_error();
+    return is_found;
 }
 
 /* Else OpenSSL would ask on the terminal. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <openssl/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,9 @@ void x509_thumbprint_text(const uint8_t sha256[X509_SHA256_BYTES], char *out);
 
 /* Reads the first certificate of a PEM text. ERR_UNPROCESSABLE if there is none. */
 int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err);
+
+/* Whether one of the certificates of a PEM text is among those that this system trusts for all servers (OpenSSL's default store; SSL_CERT_FILE, SSL_CERT_DIR). */
+bool x509_is_in_system_store(const char *pem);
 
 /* Describes a certificate of OpenSSL. ERR_UNPROCESSABLE. */
 int x509_describe(X509 *cert, struct x509_info *out, struct err *err);

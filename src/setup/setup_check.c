@@ -133,6 +133,17 @@ static void setup_check_ca(const char *option, const char *path, struct config_r
     x509_info_done(&info);
 }
 
+/* Not an error: with hx.names, and HX clusters that somebody confirms, it is used. */
+static void check_hx_ca(const char *path, struct config_report *report) {
+    _cleanup_strbuf_ struct strbuf pem;
+    strbuf_init(&pem, PEM_BYTES_MAX);
+    setup_check_ca("hx.ca_file", path, report);
+    if (*path && !fs_read(path, &pem, NULL) && pem.len && x509_is_in_system_store(pem.data))
+        config_report_warning(report, "hx.ca_file",
+                              "it has a CA that this system trusts for all servers, not for HX clusters alone",
+                              "name a CA of the HX clusters' own; else let hx.names hold nothing that others can get");
+}
+
 static void check_update_keys(const struct config *config, struct config_report *report) {
     _cleanup_strbuf_ struct strbuf pem;
     struct signature_keys *keys = NULL;
@@ -187,7 +198,7 @@ int setup_check(const struct config *config, const char *config_path, enum setup
     (void)config_check_files(config, report, NULL);
     check_server_cert(config, purpose, report);
     setup_check_ca("server.client_ca_file", config->server_client_ca_file, report);
-    setup_check_ca("hx.ca_file", config->hx_ca_file, report);
+    check_hx_ca(config->hx_ca_file, report);
     setup_check_ca("database.tls_ca_file", config->database_tls_ca_file, report);
     check_updates(config, report);
     check_database(config, config_path, report);

@@ -219,6 +219,7 @@ static json_t *address_view(const struct api_call *call, const void *record) {
     json_put_string(object, "address", where->address);
     json_put_int(object, "port", where->port);
     json_put_string(object, "source", hx_address_source_name(where->source));
+    json_put_bool(object, "chain_valid", look.is_chain_valid);
     json_put_bool(object, "trusted", look.is_trusted);
     json_put(object, "certificate", look.problem.code ? json_null() : problem_certificate(&look.certificate));
     view_put_text(object, "detail", look.problem.code ? look.problem.text : NULL);

@@ -731,7 +731,7 @@ const struct cli_command cli_commands[] = {
          "kaasd logs in to vCenter {name} with a new certificate, valid until {not_after:10}; the old one is of no use any more"},
     {"vcenter", "hx-credential", "VCENTER", "show the user that its HX clusters inherit", .of = &cli_vcenters,
      .call = "GET /v2/vcenters/{id}/hx-credential", .object = hx_credential_columns},
-    {"vcenter", "set-hx-credential", "VCENTER", "set user and password that its HX clusters inherit",
+    {"vcenter", "set-hx-credential", "VCENTER", "set user and password that its HX clusters inherit (see hx.names, hx.ca_file)",
      .options = hx_credential_options, .of = &cli_vcenters, .call = "PUT /v2/vcenters/{id}/hx-credential",
      .object = hx_credential_columns, .more = cmd_vcenter_set_hx_credential},
     {"vcenter", "remove-hx-credential", "VCENTER", "have its HX clusters inherit no user any more", .of = &cli_vcenters,

@@ -35,22 +35,27 @@ int cmd_hx_tell_list(struct cli *cli, json_t *answer, struct err *err) {
 
 #define HX_USER "admin" /* the only user that Cisco's support matrix allows for the REST API (Administration Guide 5.5, users) */
 
-/* The first that can be trusted without a person, or shows the certificate that was given; else the first that answers, if none was; NULL: none. */
+/* The one that shows the certificate that was given; without one the first that is trusted without a person, else whose chain is valid, else that answers. NULL: none. */
 static const json_t *cmd_hx_choose(const json_t *addresses, const char *sha256) {
     const json_t *chosen = NULL;
+    int best = 0;
     json_t *one;
     size_t i;
     json_array_foreach ((json_t *)(uintptr_t)addresses, i, one) {
         const json_t *certificate = json_object_get(one, "certificate");
-        if (sha256 ? str_eq(json_get_string(certificate, "sha256"), sha256) : json_is_true(json_object_get(one, "trusted")))
-            return one;
-        if (!chosen && !sha256 && json_is_object(certificate))
+        const int is_same = str_eq(json_get_string(certificate, "sha256"), sha256);
+        const int rank = sha256 ? is_same
+                                : json_is_object(certificate) + json_is_true(json_object_get(one, "chain_valid")) +
+                                      json_is_true(json_object_get(one, "trusted"));
+        if (rank > best) {
+            best = rank;
             chosen = one;
+        }
     }
     return chosen;
 }
 
-/* What vCenter tells others can have written, so a person looks at the certificate unless a CA vouches for it. */
+/* What vCenter tells others can have written. A CA may have signed for them as well, so it takes a person unless hx.names names the address. */
 static int cmd_hx_take_address(struct cli *cli, const json_t *chosen, json_t *body, struct err *err) {
     const json_t *certificate = json_object_get(chosen, "certificate");
     _cleanup_free_ char *title =
@@ -58,11 +63,13 @@ static int cmd_hx_take_address(struct cli *cli, const json_t *chosen, json_t *bo
                    (long long)json_integer_value(json_object_get(chosen, "port")));
     json_put_string(body, "address", json_get_string(chosen, "address"));
     (void)json_object_set(body, "port", json_object_get(chosen, "port"));
-    if (json_is_true(json_object_get(chosen, "trusted")) || json_object_get(body, "ca_pem") ||
-        json_object_get(body, "thumbprint_sha256"))
+    if (json_object_get(body, "thumbprint_sha256") ||
+        (json_is_true(json_object_get(chosen, "trusted")) && !json_object_get(body, "ca_pem")))
         return 0;
-    json_put_string(body, "thumbprint_sha256", json_get_string(certificate, "sha256"));
     cmd_note_certificate(title ? title : "", certificate);
+    if (json_object_get(body, "ca_pem") || json_is_true(json_object_get(chosen, "chain_valid")))
+        return cli_confirm(cli, "The password goes there. Type yes if this is the address of HX Connect: ", err);
+    json_put_string(body, "thumbprint_sha256", json_get_string(certificate, "sha256"));
     return cli_confirm(cli, "Compare the SHA-256 with the one that a browser shows at HX Connect. Type yes to trust it: ", err);
 }
 

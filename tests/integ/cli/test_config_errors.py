@@ -267,6 +267,23 @@ def test_a_keytab_that_cannot_be_read_is_a_warning(daemon: Kaasd) -> None:
     assert "none.keytab" in result.stderr
 
 
+@pytest.mark.parametrize("name", ["*", "*.*", "hx_*.test", "https://hx.test", "10.0.0.0/33"])
+def test_names_of_hx_clusters_are_host_names_or_networks(daemon: Kaasd, name: str) -> None:
+    daemon.write_config({"hx": {"names": ["hx-*.test", name]}})
+    refused(daemon.check_config(), "hx.names", "no host name, address or CIDR block", "hx-*.example.com")
+
+
+def test_a_ca_that_signs_for_everybody_is_a_warning(daemon: Kaasd, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has a certificate of it could pass for an HX cluster."""
+    public, own = make_server_cert(daemon.folder / "public").ca_file, make_server_cert(daemon.folder / "own").ca_file
+    monkeypatch.setenv("SSL_CERT_FILE", str(public))
+    for ca_file, warns in ((public, True), (own, False)):
+        daemon.write_config({"hx": {"ca_file": str(ca_file)}})
+        result = daemon.check_config()
+        assert result.returncode == 0
+        assert ("hx.ca_file: warning: it has a CA that this system trusts for all servers" in result.stderr) == warns
+
+
 def test_root_checks_as_the_user_of_the_service(daemon: Kaasd) -> None:
     assert os.geteuid() == 0, "these tests run as root"
     daemon.scratch.path.chmod(0o711)

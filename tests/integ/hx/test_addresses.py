@@ -1,4 +1,4 @@
-"""Where an HX cluster may be, by what vCenter tells: candidates that a CA or a person must vouch for."""
+"""Where an HX cluster may be, by what vCenter tells: candidates that hx.names and a CA, or a person, must vouch for."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def ca_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def world(ca_file: Path) -> Iterator[World]:
-    with World("y", options={"hx": {"read_interval": "0s", "ca_file": str(ca_file)}}) as made:
+    with World("y", options={"hx": {"read_interval": "0s", "ca_file": str(ca_file), "names": ["local*"]}}) as made:
         made.join()
         yield made
 
@@ -99,18 +99,32 @@ def test_a_record_full_of_addresses_is_cut(place: Place) -> None:
     assert len(place.addresses()) == 8
 
 
-def test_whom_the_ca_vouches_for_needs_no_confirmation(place: Place) -> None:
+def test_who_is_named_and_whom_the_ca_vouches_for_needs_no_confirmation(place: Place) -> None:
     place.configure(place.cert.ca_file)
-    assert place.addresses()[0]["trusted"] is True
+    place.tell(f"https://127.0.0.1:{place.hx.port}", f"https://LOCALHOST:{place.hx.port}")
+    assert [(one["chain_valid"], one["trusted"]) for one in place.addresses()[:2]] == [(True, False), (True, True)]
     assert place.hx.count("/") == 0
     shown = place.world.kaasd.ctl.ok("hx", "addresses", place.east)
-    assert re.search(rf"127.0.0.1 +{place.hx.port} +extension_record +yes", shown)
+    assert re.search(rf"LOCALHOST +{place.hx.port} +extension_record +yes", shown)
     made = place.world.kaasd.ctl.json("hx", "connect", place.east, "--password-file", "-", stdin=PASSWORD + "\n")
-    assert (made["port"], made["ca_pem"], made["thumbprint_sha256"]) == (place.hx.port, None, None)
+    assert (made["address"], made["port"], made["ca_pem"], made["thumbprint_sha256"]) == ("LOCALHOST", place.hx.port, None, None)
     assert place.admin.expect(200, "POST", f"/v2/hx-clusters/{place.east}/connection/test")["status"]["state"] == "ok"
     place.configure(make_server_cert(place.ca_file.parent / "third").ca_file)
     status = place.admin.expect(200, "POST", f"/v2/hx-clusters/{place.east}/connection/test")["status"]
     assert (status["state"], status["reason"]) == ("failing", "tls_untrusted")
+
+
+def test_a_ca_alone_vouches_for_no_address(place: Place) -> None:
+    """It may have signed for whoever has written the record: a person looks at the address, and no certificate is stored."""
+    ctl = place.world.kaasd.ctl
+    words = ("hx", "connect", place.east, "--password-file", "-")
+    place.configure(place.cert.ca_file)
+    for more in ((), ("--ca", str(place.cert.ca_file))):
+        asked = ctl.run(*words, *more, stdin=PASSWORD + "\n")
+        assert asked.returncode == 6 and f"127.0.0.1:{place.hx.port}, as vCenter tells" in asked.stderr
+    assert place.hx.count("/") == 0
+    made = ctl.json(*words, "--yes", stdin=PASSWORD + "\n")
+    assert (made["port"], made["ca_pem"], made["thumbprint_sha256"]) == (place.hx.port, None, None)
 
 
 def test_else_a_person_looks_at_the_certificate(place: Place) -> None:

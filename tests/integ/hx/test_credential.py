@@ -1,4 +1,4 @@
-"""User and password that HX clusters of a vCenter inherit: used where a CA or a person vouches for the address, and tried once in all."""
+"""User and password that HX clusters inherit: for addresses that hx.names and a CA, or a person, vouch for; tried once in all."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def appear(place: Place, stack: ExitStack, moref: str, proof: str | None = None,
     return hx
 
 
-def make(world: World, folder: Path, stack: ExitStack) -> Place:
+def make(world: World, folder: Path, stack: ExitStack, cert: ServerCert | None = None) -> Place:
     admin = world.kaasd.admin()
     ids = {one["vsphere_cluster"]["moref"]: one["id"] for one in admin.items("/v2/hx-clusters")}
-    made = Place(world, admin, make_server_cert(folder), ids, {})
+    made = Place(world, admin, cert or make_server_cert(folder), ids, {})
     for moref in (EAST, WEST):
         appear(made, stack, moref)
     return made
@@ -178,10 +178,10 @@ def moves(place: Place, stack: ExitStack, clock: Clock) -> None:
 
 
 def test_hx_clusters_are_connected_by_themselves(tmp_path: Path) -> None:
-    """Where the CA vouches for the address, and not again once somebody has disconnected one. A new one learns where KaaS is, too."""
+    """Where hx.names and the CA vouch for the address, and not again once somebody has disconnected one. A new one learns where KaaS is."""
     ca_file = tmp_path / "ca.pem"
     shutil.copy(make_server_cert(tmp_path / "other").ca_file, ca_file)
-    options = {"hx": {"read_interval": "1s", "ca_file": str(ca_file)}}
+    options = {"hx": {"read_interval": "1s", "ca_file": str(ca_file), "names": ["hx-*.example.test", "127.0.0.0/8"]}}
     with clocked_world("u", options=options) as (world, clock), ExitStack() as stack:
         world.join()
         place = make(world, tmp_path / "hx", stack)
@@ -202,3 +202,40 @@ def test_hx_clusters_are_connected_by_themselves(tmp_path: Path) -> None:
         assert place.connection(WEST) == {}
         moves(place, stack, clock)
         assert [hx.violations for hx in place.hx.values()] == [[], [], []]
+
+
+def test_a_record_of_somebody_else_gets_no_password(tmp_path: Path) -> None:
+    """A certificate of hx.ca_file does not make an address that of an HX cluster: others have one, and may write the record, too."""
+    cert = make_server_cert(tmp_path)
+    options = {"hx": {"read_interval": "1s", "ca_file": str(cert.ca_file), "names": ["*.example.test", "192.0.2.0/24"]}}
+    with clocked_world("u", options=options) as (world, clock), ExitStack() as stack:
+        world.join()
+        place = make(world, tmp_path / "hx", stack, cert)
+        place.connect(EAST, thumbprint_sha256=None, user_name="admin", password=PASSWORD)
+        place.set()
+
+        def rounds() -> None:
+            reads = place.hx[EAST].count("/coreapi")
+            clock.hasten(lambda: place.hx[EAST].count("/coreapi") > reads + 30, "some rounds")
+
+        rounds()
+        assert (place.connection(WEST), place.hx[WEST].calls, place.hx[WEST].handshakes_broken) == ({}, [], 0)
+        place.connect(WEST, thumbprint_sha256=None)  # who confirms it makes it the right one
+        clock.hasten(lambda: place.state(WEST) == "ok", "the connection that an administrator has confirmed")
+        before = place.connection(WEST)
+        place.hx[WEST].stop()
+        stranger = appear(place, stack, WEST)
+        rounds()
+        assert place.connection(WEST)["port"] == before["port"]
+        assert (place.state(WEST), stranger.calls) == ("failing", [])
+
+
+def test_one_with_the_confirmed_certificate_is_followed(tmp_path: Path) -> None:
+    """Nobody else has its key: no name and no CA need to vouch for the new address."""
+    with clocked_world("u", options={"hx": {"read_interval": "1s"}}) as (world, clock), ExitStack() as stack:
+        world.join()
+        place = make(world, tmp_path / "hx", stack)
+        place.set()
+        place.connect(EAST)
+        clock.hasten(lambda: place.state(EAST) == "ok", "the connection")
+        moves(place, stack, clock)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "http_client.h"
@@ -195,6 +196,28 @@ static void test_lookup_fails(void **state) {
     tls_server_stop(silent);
 }
 
+/* As far as this system is concerned: a file of CAs that every program here trusts. */
+static void test_system_store(void **state) {
+    (void)state;
+    static char path[] = "/tmp/test_x509.XXXXXX";
+    _cleanup_free_ char *ours = NULL, *others = NULL, *both = NULL;
+    _cleanup_secret_ char *our_key = NULL, *other_key = NULL;
+    const struct x509_request request = {.common_name = "Some CA", .valid_days = 30, .key_bits = X509_PROBE_KEY_BITS};
+    assert_int_equal(x509_make_self_signed(&request, &ours, &our_key, NULL), 0);
+    assert_int_equal(x509_make_self_signed(&request, &others, &other_key, NULL), 0);
+    const int fd = mkstemp(path);
+    assert_int_equal(write(fd, others, strlen(others)), (ssize_t)strlen(others));
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(setenv("SSL_CERT_FILE", path, 1), 0);
+    assert_int_equal(setenv("SSL_CERT_DIR", "/nowhere", 1), 0);
+    assert_false(x509_is_in_system_store(ours)); /* of the same name */
+    assert_true(x509_is_in_system_store(others));
+    both = str_format("%s%s", ours, others);
+    assert_true(x509_is_in_system_store(both));
+    assert_false(x509_is_in_system_store("no certificate"));
+    assert_int_equal(unlink(path), 0);
+}
+
 static int setup(void **state) {
     (void)state;
     test_cert_make(
@@ -213,9 +236,10 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_make),       cmocka_unit_test(test_make_client),   cmocka_unit_test(test_make_key_bits),
-        cmocka_unit_test(test_thumbprint), cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_lookup),     cmocka_unit_test(test_lookup_sni),    cmocka_unit_test(test_lookup_fails),
+        cmocka_unit_test(test_make),         cmocka_unit_test(test_make_client),   cmocka_unit_test(test_make_key_bits),
+        cmocka_unit_test(test_thumbprint),   cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_lookup),       cmocka_unit_test(test_lookup_sni),    cmocka_unit_test(test_lookup_fails),
+        cmocka_unit_test(test_system_store),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
