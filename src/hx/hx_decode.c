@@ -25,6 +25,13 @@ static int hx_decode_json(const char *text, size_t n, json_t **out, struct err *
     return rc == ERR_JSON ? err_set(err, ERR_PROTOCOL, "%s", why.text) : err_move(err, rc, &why);
 }
 
+/* Cuts blanks at the end, and gives the text behind those at the beginning. */
+static char *hx_decode_trim(char *text) {
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--)
+        text[n - 1] = '\0';
+    return text + strspn(text, " ");
+}
+
 /* -- tokens ------------------------------------------------------------------------------------------------------------------ */
 
 /* Is this something to be sent back in a header: visible ASCII only, so that it can begin no other header? */
@@ -46,6 +53,14 @@ static int hx_decode_token_text(const json_t *answer, const char *name, size_t m
     return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
+/* Blanks around it are none of it: public programs put type and token together without one between, so some release may send "Bearer ". */
+static int hx_decode_token_type(json_t *answer, char **out, struct err *err) {
+    _cleanup_free_ char *copy = str_dup(json_get_string(answer, "token_type"));
+    if (copy)
+        json_put_string(answer, "token_type", hx_decode_trim(copy));
+    return hx_decode_token_text(answer, "token_type", HX_TOKEN_TYPE_CHARS_MAX, out, err);
+}
+
 int hx_decode_token(const char *text, size_t n, struct hx_token *out, struct err *err) {
     _cleanup_done_(hx_token_done) struct hx_token token = {0};
     _cleanup_json_ json_t *answer = NULL;
@@ -56,7 +71,7 @@ int hx_decode_token(const char *text, size_t n, struct hx_token *out, struct err
     if (!rc)
         rc = hx_decode_token_text(answer, "refresh_token", HX_TOKEN_CHARS_MAX, &token.refresh, err);
     if (!rc)
-        rc = hx_decode_token_text(answer, "token_type", HX_TOKEN_TYPE_CHARS_MAX, &token.type, err);
+        rc = hx_decode_token_type(answer, &token.type, err);
     json_wipe_string(json_object_get(answer, "access_token"));
     json_wipe_string(json_object_get(answer, "refresh_token"));
     if (rc)
@@ -153,20 +168,31 @@ static int hx_decode_clusters(const json_t *list, struct hx_facts *facts, struct
     return facts->uuid && facts->name ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
+/* HX hands alarms of vCenter on, too: one of a virtual machine, as of its memory, says nothing of HX. */
+static bool hx_decode_is_alarm(const json_t *alarm) {
+    return !json_is_true(json_object_get(alarm, "acknowledged")) &&
+           !str_eq_nocase(json_get_string(alarm, "entityType"), "VIRTUALMACHINE");
+}
+
 static int hx_decode_alarms(const json_t *list, struct hx_facts *facts, struct err *err) {
     const size_t count = json_array_size(list);
     if (count > HX_ALARMS_COUNT_MAX)
         return err_set(err, ERR_TOO_LARGE, "it lists more than %u alarms", HX_ALARMS_COUNT_MAX);
-    facts->alarms = (int64_t)count;
+    facts->alarms = 0;
+    for (size_t i = 0; i < count; i++)
+        facts->alarms += hx_decode_is_alarm(json_array_get(list, i));
     return 0;
 }
 
-/* Reasons, a line each. */
+/* Reasons, a line each. One that is well has none, though HX says "Storage cluster is healthy. " then. */
 static int hx_decode_messages(const json_t *list, struct hx_facts *facts, struct err *err) {
     _cleanup_strbuf_ struct strbuf lines;
     strbuf_init(&lines, (4UL * HX_MESSAGE_CHARS_MAX + 1) * HX_MESSAGES_COUNT_MAX);
+    if (str_eq(facts->state, "ONLINE") && str_eq(facts->resiliency, "HEALTHY"))
+        return 0;
     for (size_t i = 0; i < json_array_size(list) && i < HX_MESSAGES_COUNT_MAX; i++) {
-        const char *message = json_string_value(json_array_get(list, i));
+        _cleanup_free_ char *copy = str_dup(json_string_value(json_array_get(list, i)));
+        const char *message = copy ? hx_decode_trim(copy) : NULL;
         if (str_empty(message))
             continue;
         if (lines.len)

@@ -18,6 +18,7 @@
 #include "str.h"
 
 #define SEALED_BYTES_MAX 16384U
+#define CONNECT_MAX_MS 10000L /* HX may be slow to answer, not to take the connection */
 #define LOGIN_WAIT_MAX_MS (HX_RETRY_MAX_S * INT64_C(1000))
 #define TOKEN_RENEW_MS (9 * CLOCK_DAY_MS) /* half of the 18 days that a token is good for */
 
@@ -121,7 +122,7 @@ int visit_make_client(struct visit *v, struct err *err) {
         .networks = v->h->options.networks,
         .trust = {.ca_pem = shared_ca ? shared_ca : c->ca_pem,
                   .pin_sha256 = c->sha256 && str_unhex(c->sha256, pin, sizeof(pin)) ? pin : NULL},
-        .connect_timeout_ms = v->h->options.call_timeout_ms,
+        .connect_timeout_ms = v->h->options.call_timeout_ms < CONNECT_MAX_MS ? v->h->options.call_timeout_ms : CONNECT_MAX_MS,
         .call_timeout_ms = v->h->options.call_timeout_ms,
     };
     return hx_client_new(&options, &v->client, err);
@@ -161,8 +162,9 @@ int visit_load(struct visit *v, const char *hx_id, struct err *err) {
 
 /* -- logging in -------------------------------------------------------------------------------------------------------- */
 
-#define PASSWORD_REMEDY \
-    "see at HX Connect that this user can sign in there (a local one is local/NAME), then: kaasctl hx connect HX with the right password"
+#define PASSWORD_REMEDY                                                                                                                                                      \
+    "see at HX Connect that this user can sign in there (a local one is local/NAME), then: kaasctl hx connect HX with the right password. If it can, this release may want " \
+    "a client_id, which kaasd does not send: tell the developers"
 
 #define INHERITED_REMEDY \
     "see at HX Connect that this user can sign in there, then: kaasctl vcenter set-hx-credential VCENTER, or kaasctl hx connect HX with another"

@@ -100,8 +100,8 @@ void pilot_probe_hx_detail(struct pilot *p, struct finding *f) {
 }
 
 static bool is_known_word(const char *word) {
-    static const char *const words[] = {"ONLINE",  "HEALTHY",      "UNHEALTHY", "NORMAL",  "OFFLINE",
-                                        "UNKNOWN", "OUT_OF_SPACE", "READONLY",  "WARNING", "CRITICAL"};
+    static const char *const words[] = {"ONLINE",   "HEALTHY",      "UNHEALTHY", "NORMAL",  "OFFLINE", "UNKNOWN",
+                                        "ENOSPACE", "OUT_OF_SPACE", "READONLY",  "WARNING", "CRITICAL"};
     for (size_t i = 0; i < ARRAY_COUNT(words); i++)
         if (!word || str_eq(word, words[i]))
             return true;

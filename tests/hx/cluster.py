@@ -21,7 +21,7 @@ class Cluster:
     version: str = "5.5.2b-42652"  # a release and a build
     state: str = "ONLINE"
     resiliency: str = "HEALTHY"
-    messages: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=lambda: ["Storage cluster is healthy. "])  # so said 4.0
     space: str = "NORMAL"
     capacity: int = 40 * TIB
     used: int = 10 * TIB

@@ -406,6 +406,25 @@ static void what_hx_does_not_have_is_unset(void **state) {
     world_end(&w);
 }
 
+/* One that takes long is not what HX is like; two are. */
+static void one_slow_reading_is_unset(void **state) {
+    struct world w;
+    struct hx_facts f;
+    (void)state;
+    world_begin(&w, 2000);
+    let(&w, (struct place){.at = "GET " PATH "/health ", .status = 200, .body = "{", .is_slow = true});
+    assert_int_equal(hx_read(w.client, &w.held, &f, &w.err), 0);
+    assert_null(f.state);
+    assert_string_equal(f.version, "5.5.2a-39363");
+    assert_string_equal(f.datacenter, "DC");
+    hx_facts_done(&f);
+    let(&w, (struct place){.at = "GET " PATH "/", .status = 200, .body = "{", .is_slow = true});
+    assert_failed(&w, read_all(&w), ERR_TIMEOUT, "in time");
+    let(&w, (struct place){.at = "GET /coreapi/v1/clusters ", .status = 200, .body = "[", .is_slow = true});
+    assert_failed(&w, read_all(&w), ERR_TIMEOUT, "in time");
+    world_end(&w);
+}
+
 static void a_reading_that_is_refused_ends_it(void **state) {
     struct world w;
     (void)state;
@@ -528,6 +547,7 @@ int main(void) {
         cmocka_unit_test(where_kaas_is_is_told_and_taken_back),
         cmocka_unit_test(a_cluster_is_read),
         cmocka_unit_test(what_hx_does_not_have_is_unset),
+        cmocka_unit_test(one_slow_reading_is_unset),
         cmocka_unit_test(a_reading_that_is_refused_ends_it),
         cmocka_unit_test(an_hx_that_lies_is_found_out),
         cmocka_unit_test(a_token_with_a_line_end_is_not_sent),

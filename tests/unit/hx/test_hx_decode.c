@@ -39,6 +39,20 @@ static void a_token_is_read(void **state) {
     hx_token_done(NULL);
 }
 
+/* Blanks at its ends would stand in the header twice. */
+static void blanks_around_the_type_of_a_token_are_cut(void **state) {
+    static const char *const types[] = {"Bearer", "Bearer ", " Bearer", "  Bearer  "};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(types); i++) {
+        struct hx_token token = {0};
+        _cleanup_free_ char *text =
+            str_format("{\"access_token\":\"eyJ\",\"refresh_token\":\"abc\",\"token_type\":\"%s\"}", types[i]);
+        assert_int_equal(hx_decode_token(text, strlen(text), &token, NULL), 0);
+        assert_string_equal(token.type, "Bearer");
+        hx_token_done(&token);
+    }
+}
+
 static void a_token_that_is_none_is_refused(void **state) {
     static const struct {
         const char *text;
@@ -61,6 +75,8 @@ static void a_token_that_is_none_is_refused(void **state) {
         {"{\"access_token\":\"Secret1\\u00e9\",\"refresh_token\":\"a\",\"token_type\":\"B\"}", ERR_PROTOCOL, "access_token"},
         {"{\"access_token\":\"Secret1\",\"refresh_token\":\"a\",\"token_type\":\"123456789012345678901234567890123\"}",
          ERR_PROTOCOL, "32"},
+        {"{\"access_token\":\"Secret1\",\"refresh_token\":\"a\",\"token_type\":\"  \"}", ERR_PROTOCOL, "token_type"},
+        {"{\"access_token\":\"Secret1\",\"refresh_token\":\"a\",\"token_type\":\"B X\"}", ERR_PROTOCOL, "token_type"},
         {"{\"access_token\":\"a\",\"access_token\":\"Secret1\"}", ERR_PROTOCOL, "twice"},
         {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", ERR_TOO_LARGE, "nested"},
     };
@@ -248,6 +264,57 @@ static void alarms_are_counted_to_a_bound(void **state) {
     }
 }
 
+/* One recorded of HX 4.0 in its shape, with other values, and what makes it count or not. */
+static void alarms_that_nobody_has_to_look_at_are_not_counted(void **state) {
+    static const struct {
+        const char *more;
+        int64_t count;
+    } cases[] = {
+        {"\"acknowledged\":false,\"entityType\":\"VIRTCLUSTER\"", 1},
+        {"\"acknowledged\":true,\"entityType\":\"VIRTCLUSTER\"", 0},
+        {"\"acknowledged\":false,\"entityType\":\"VIRTUALMACHINE\"", 0},
+        {"\"entityType\":\"VirtualMachine\"", 0},
+        {"\"acknowledged\":null,\"entityType\":7", 1},
+        {"\"x\":1", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        _cleanup_done_(hx_facts_done) struct hx_facts f = HX_FACTS_NONE;
+        struct err err = {0};
+        _cleanup_free_ char *list = str_format(
+            "[{\"acknowledgedTime\":0,\"acknowledgedTimeAsUTC\":\"\",\"description\":\"Default alarm\",\"entityName\":\"n\","
+            "\"entityUuId\":\"vm-7\",\"message\":\"m\",\"name\":\"alarm-6.vm-7\",\"status\":\"CRITICAL\",\"triggeredTime\":1583000000000,"
+            "\"triggeredTimeAsUTC\":\"2020-02-29T18:13:20Z\",\"uuid\":\"alarm-6!!Alarm!!x!!VirtualMachine!!vm-8\",%s}]",
+            cases[i].more);
+        assert_int_equal(decode(HX_ANSWER_ALARMS, list, &f, &err), 0);
+        assert_int_equal(f.alarms, cases[i].count);
+    }
+}
+
+static char *messages_of(const char *state, const char *resiliency, const char *message) {
+    struct hx_facts f = HX_FACTS_NONE;
+    struct err err = {0};
+    _cleanup_free_ char *health =
+        str_format("{\"state\":\"%s\",\"resiliencyDetails\":{\"resiliencyState\":\"%s\",\"messages\":[\"%s\"]}}", state,
+                   resiliency, message);
+    assert_int_equal(decode(HX_ANSWER_HEALTH, health, &f, &err), 0);
+    char *messages = f.messages;
+    f.messages = NULL;
+    hx_facts_done(&f);
+    return messages;
+}
+
+/* HX 4.0 says so of one that is well. */
+static void one_that_is_well_has_no_reasons(void **state) {
+    (void)state;
+    assert_null(messages_of("ONLINE", "HEALTHY", "Storage cluster is healthy. "));
+    _cleanup_free_ char *warns = messages_of("ONLINE", "WARNING", "  Storage cluster is unhealthy. ");
+    _cleanup_free_ char *full = messages_of("ENOSPACE", "HEALTHY", "Out of space.");
+    assert_string_equal(warns, "Storage cluster is unhealthy.");
+    assert_string_equal(full, "Out of space.");
+    assert_null(messages_of("OFFLINE", "OFFLINE", "   "));
+}
+
 static void retry_after_is_bounded(void **state) {
     static const struct {
         const char *line;
@@ -278,6 +345,7 @@ static void retry_after_is_bounded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_is_read),
+        cmocka_unit_test(blanks_around_the_type_of_a_token_are_cut),
         cmocka_unit_test(a_token_that_is_none_is_refused),
         cmocka_unit_test(a_token_has_a_longest_length),
         cmocka_unit_test(all_facts_are_read),
@@ -287,6 +355,8 @@ int main(void) {
         cmocka_unit_test(another_uuid_is_a_lie),
         cmocka_unit_test(texts_are_cut_and_cleaned),
         cmocka_unit_test(alarms_are_counted_to_a_bound),
+        cmocka_unit_test(alarms_that_nobody_has_to_look_at_are_not_counted),
+        cmocka_unit_test(one_that_is_well_has_no_reasons),
         cmocka_unit_test(retry_after_is_bounded),
     };
     return cmocka_run_group_tests_name("hx_decode", tests, NULL, NULL);

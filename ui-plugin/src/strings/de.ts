@@ -388,6 +388,7 @@ export const catalogue: Catalogue = {
       ONLINE: 'In Betrieb',
       OFFLINE: 'Nicht in Betrieb',
       READONLY: 'Nur lesbar',
+      ENOSPACE: 'Ohne freien Platz',
       OUT_OF_SPACE: 'Ohne freien Platz',
       HEALTHY: 'gesund',
       UNHEALTHY: 'nicht gesund',

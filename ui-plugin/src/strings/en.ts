@@ -394,6 +394,7 @@ export const catalogue = {
       ONLINE: 'Online',
       OFFLINE: 'Offline',
       READONLY: 'Read-only',
+      ENOSPACE: 'Out of space',
       OUT_OF_SPACE: 'Out of space',
       HEALTHY: 'healthy',
       UNHEALTHY: 'not healthy',
