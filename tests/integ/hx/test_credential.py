@@ -181,7 +181,7 @@ def test_hx_clusters_are_connected_by_themselves(tmp_path: Path) -> None:
     """Where hx.names and the CA vouch for the address, and not again once somebody has disconnected one. A new one learns where KaaS is."""
     ca_file = tmp_path / "ca.pem"
     shutil.copy(make_server_cert(tmp_path / "other").ca_file, ca_file)
-    options = {"hx": {"read_interval": "1s", "ca_file": str(ca_file), "names": ["hx-*.example.test", "127.0.0.0/8"]}}
+    options = {"hx": {"read_interval": "1s", "ca_file": str(ca_file), "names": ["hx-*.example.test", "127.0.0.0/8"], "auto_publish": True}}
     with clocked_world("u", options=options) as (world, clock), ExitStack() as stack:
         world.join()
         place = make(world, tmp_path / "hx", stack)

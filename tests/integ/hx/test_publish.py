@@ -38,7 +38,7 @@ UUID = "9004183636114227531:5445300663653806560"
 PATH = "/kaas/v1/registration"
 READING = "/coreapi/v1/hypervisor/vcenter"  # the last call of one
 DAY_S = 24 * 3600
-OPTIONS: dict[str, Any] = {"hx": {"read_interval": "0s", "call_timeout": "5s"}}
+OPTIONS: dict[str, Any] = {"hx": {"read_interval": "0s", "call_timeout": "5s", "auto_publish": True}}
 
 
 def record_of(world: World) -> Record | None:
@@ -488,7 +488,7 @@ def test_it_is_said_again_each_day_and_ends_by_itself(tmp_path: Path) -> None:
 def test_who_says_later_is_not_asked_before(tmp_path: Path) -> None:
     """A login, a reading and a publication, each answered 429 the first time."""
     cert = make_server_cert(tmp_path / "hx")
-    with clocked_world("xw", options={"hx": {"read_interval": "30s"}}) as (world, clock), \
+    with clocked_world("xw", options={"hx": {"read_interval": "30s", "auto_publish": True}}) as (world, clock), \
             HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "HX-East") as hx:
         world.join()
         place = make_place(world, cert, hx)
@@ -556,7 +556,7 @@ def test_another_version_is_said_at_once(place: Place, tmp_path: Path, monkeypat
 def test_one_replica_says_it_for_all_and_any_proves_it(tmp_path: Path) -> None:
     """The second differs: it says so once, and neither goes on about it."""
     cert = make_server_cert(tmp_path / "hx")
-    options = {"hx": {"read_interval": "1s"}}
+    options = {"hx": {"read_interval": "1s", "auto_publish": True}}
     with ExitStack() as stack:
         world, clock = stack.enter_context(clocked_world("xq", options=options))
         world.join()
@@ -588,9 +588,9 @@ def second_of_different(world: World, options: dict[str, Any]) -> Any:
     return world.kaasd.beside("third", options={**options, "server": {"public_url": f"https://localhost:{world.kaasd.port}"}})
 
 
-def test_only_what_somebody_has_published_where_it_is_not_automatic(tmp_path: Path) -> None:
+def test_only_what_somebody_has_published_by_default(tmp_path: Path) -> None:
     cert = make_server_cert(tmp_path / "hx")
-    with clocked_world("xa", options={"hx": {"read_interval": "1s", "auto_publish": False}}) as (world, clock), \
+    with clocked_world("xa", options={"hx": {"read_interval": "1s"}}) as (world, clock), \
             HxConnect(cert.cert_file, cert.key_file, "HX-East", UUID, "DC0", "HX-East") as hx:
         world.join()
         place = make_place(world, cert, hx)
