@@ -106,6 +106,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/httpd/test_httpd_tls \
     tests/unit/httpd/test_httpd_waiting \
     tests/unit/hx/test_hx_client \
+    tests/unit/hyperflex/test_hyperflex \
     tests/unit/inventory/test_inventory_feed \
     tests/unit/port/test_http_client \
     tests/unit/port/test_net_look \
@@ -168,12 +169,14 @@ tests_unit_libhelpers_a_SOURCES = \
 
 # Worlds stand for the folders below the one under test: a database, directories and a vCenter in memory.
 DIR_WORLD = tests/unit/inventory_world.c tests/unit/inventory_world.h
+HYPERFLEX_WORLD = tests/unit/hyperflex/hyperflex_world.c tests/unit/hyperflex/hyperflex_world.h
 IDENTITY_WORLD = tests/unit/auth/identity_world.c tests/unit/auth/identity_world.h
 PLATFORM_WORLD = tests/unit/vcenter/platform_world.c tests/unit/vcenter/platform_world.h tests/unit/vcenter/platform_world_reg.c \
     tests/unit/vcenter/platform_world_reg.h \
     tests/unit/vcenter/platform_world_watch.c tests/unit/vcenter/platform_world_watch.h
 SIGNON_WORLD = tests/unit/auth/signon_world.c tests/unit/auth/signon_world.h
 tests_unit_api_test_api_input_SOURCES = tests/unit/api/test_api_input.c $(DIR_WORLD)
+tests_unit_hyperflex_test_hyperflex_SOURCES = tests/unit/hyperflex/test_hyperflex.c $(HYPERFLEX_WORLD)
 tests_unit_inventory_test_inventory_check_SOURCES = tests/unit/inventory/test_inventory_check.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_feed_SOURCES = tests/unit/inventory/test_inventory_feed.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_list_SOURCES = tests/unit/inventory/test_inventory_list.c $(DIR_WORLD)

@@ -71,6 +71,15 @@ def test_both_forms_of_a_key_make_one_hx_cluster(found: World) -> None:
     assert len([hx for hx in found.admin.items("/v2/hx-clusters") if hx["vsphere_cluster"]["moref"] == "domain-c7"]) == 1
 
 
+def test_hx_clusters_are_found_by_name(found: World) -> None:
+    rows = list(found.admin.items("/v2/hx-clusters"))
+    assert len({row["name"] for row in rows}) > 1
+    for name in {row["name"] for row in rows}:
+        same = [row["id"] for row in found.admin.get(f"/v2/hx-clusters?name={name}")["items"]]
+        assert sorted(same) == sorted(row["id"] for row in rows if row["name"] == name)
+    assert found.admin.get("/v2/hx-clusters?name=HX-Nowhere")["items"] == []
+
+
 def test_the_base_record_is_no_hx_cluster_and_no_ignored_key(found: World) -> None:
     assert BASE not in rescan(found)["ignored_keys"]
 

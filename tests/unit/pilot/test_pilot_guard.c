@@ -251,6 +251,30 @@ static void hx_is_logged_in_to_once(void **state) {
     pilot_guard_done(&guard);
 }
 
+static void there_is_an_end_of_asking(void **state) {
+    const struct http_transport below = {&hx_sent, hx_open, hx_run, hx_nothing, hx_nothing};
+    const struct http_exchange exchange = {.method = "GET", .url = "https://hx.example.com/coreapi/v1/clusters"};
+    _cleanup_strbuf_ struct strbuf reply;
+    struct pilot_guard guard;
+    void *conn = NULL;
+    long status = 0;
+    struct err err = {0};
+    (void)state;
+    hx_sent = 0;
+    strbuf_init(&reply, 100);
+    pilot_guard_init(&guard, PILOT_HX, &below);
+    assert_int_equal(guard.transport.open(&guard, &(struct http_client_options){.proxy = NULL}, &conn, NULL), 0);
+    for (int i = 0; i < 20000; i++) {
+        strbuf_reset(&reply);
+        assert_int_equal(guard.transport.run(conn, &exchange, &reply, &status, NULL), 0);
+    }
+    assert_int_equal(guard.transport.run(conn, &exchange, &reply, &status, &err), ERR_TOO_LARGE);
+    assert_non_null(strstr(err.text, "20000 times"));
+    assert_int_equal(hx_sent, 20000);
+    guard.transport.close(conn);
+    pilot_guard_done(&guard);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(writing_calls_of_the_client_are_not_sent, set_up, tear_down),
@@ -259,6 +283,7 @@ int main(void) {
         cmocka_unit_test(an_operation_is_the_whole_name_in_the_body),
         cmocka_unit_test(paths_are_judged),
         cmocka_unit_test(hx_is_logged_in_to_once),
+        cmocka_unit_test(there_is_an_end_of_asking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
