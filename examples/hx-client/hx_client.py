@@ -159,7 +159,7 @@ def ask_code(content: vim.ServiceInstanceContent, options: argparse.Namespace) -
     kaas, (user, origin, *pair) = Kaas(content, options), options.code_for
     kaas.tls.load_cert_chain(*pair)
     given = kaas.call("POST", "/login/service", {"on_behalf_of": {"vcenter": content.about.instanceUuid, "user_name": user},
-                                                 "hand_over": "code", "hx_cluster": options.hx_cluster})[1]
+                                                 "hand_over": "code", "hx_cluster": options.hx_cluster, "origin": origin})[1]
     rules = {"code": ('"[0-9a-f]{32}"', "32 hexadecimal digits"), "expires_in": ("[1-9]|[1-5][0-9]|60", "1 to 60 seconds"),
              "origin": (re.escape(json.dumps(origin)), origin)}  # patterns of what JSON writes
     for member, (pattern, wanted) in rules.items():  # what is no code for this page goes nowhere: it may be a token

@@ -430,6 +430,6 @@ const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *p
 
 bool inventory_hx_is_called(const struct inventory_platform *platform, const struct hx_cluster *hx, const char *reference) {
     const struct vsphere_cluster *on = inventory_find_vsphere(platform, &hx->vsphere_cluster);
-    return str_eq(hx->name, reference) || str_eq(hx->hx_uuid, reference) || str_eq_nocase(hx_cluster_address(hx), reference) ||
-           (on && vsphere_cluster_has_path(on, reference));
+    return str_eq(hx->name, reference) || str_eq(hx->hx_uuid, reference) || str_eq_nocase(hx->connection_address, reference) ||
+           str_eq_nocase(hx->address, reference) || (on && vsphere_cluster_has_path(on, reference));
 }

@@ -361,7 +361,7 @@ class Handler(BaseHTTPRequestHandler):
         found = next((hx for hx in self.world.hx_clusters if hx["id"] == ident), None)
         if found is None:
             raise Refusal(404, "not_found", "there is no such HX cluster")
-        return self.json(found | {"clusters": self.counts({"hx_cluster_id": ident}), "facts": HX_FACTS.get(ident)},
+        return self.json(found | {"panel_origins": [], "clusters": self.counts({"hx_cluster_id": ident}), "facts": HX_FACTS.get(ident)},
                          ETag='"1"', **self.freshness())
 
     def watch(self, session: dict[str, Any], rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:

@@ -67,11 +67,21 @@ static json_t *hx_count_clusters(const struct api_call *call, const struct hx_cl
     return json_pack("{sI so}", "total", (json_int_t)seen.count, "states", states);
 }
 
+static json_t *hx_view_origins(const struct hx_cluster *hx) {
+    char origins[VIEW_HX_ORIGINS_MAX][NET_ORIGIN_BYTES];
+    const size_t count = view_hx_origins(hx, origins);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(list, json_string(origins[i]));
+    return list;
+}
+
 /* With its Kubernetes clusters, and what HX said of itself the last time. */
 static json_t *hx_view_whole(const struct api_call *call, const struct hx_cluster *hx) {
     struct hx_status status = {.facts = HX_FACTS_NONE};
     json_t *object = hx_view(call, hx);
     (void)hyperflex_find_status(call->api->options.hyperflex, hx->id, &status);
+    json_put(object, "panel_origins", hx_view_origins(hx));
     json_put(object, "clusters", hx_count_clusters(call, hx));
     json_put(object, "facts", view_hx_facts(&status));
     hx_status_done(&status);

@@ -624,7 +624,7 @@ int h_kerberos_status(struct api_call *call, struct http_response *resp, struct 
 
 const struct member_body h_login_service_body = {
     .more = JSON_MEMBERS(JSON_TAKES(STRING, "token"), JSON_TAKES(OBJECT, "on_behalf_of"), JSON_TAKES(STRING, "hand_over"),
-                         JSON_TAKES(STRING, "hx_cluster"))};
+                         JSON_TAKES(STRING, "hx_cluster"), JSON_TAKES(STRING, "origin"))};
 
 /* -- for itself ------------------------------------------------------------------------------------------------------------- */
 
@@ -669,9 +669,10 @@ static int find_own_hx(const struct api_call *call, const char *reference, const
     return err_remedy(err, "an administrator runs: kaasctl service set %s --hx-cluster ...", login_of(call)->service->name);
 }
 
-/* A code for the panel is bound to the page of an HX cluster, at the address that somebody vouched for. */
+/* A code for the panel is bound to one page of an HX cluster: at the address that somebody vouched for, or at the one that people use, if it says so. */
 static int read_hand_over(struct api_call *call, struct err *err) {
-    const char *reference = json_get_string(call->body, "hx_cluster");
+    const char *reference = json_get_string(call->body, "hx_cluster"), *wanted = json_get_string(call->body, "origin");
+    char origins[VIEW_HX_ORIGINS_MAX][NET_ORIGIN_BYTES];
     const struct hx_cluster *hx = NULL;
     int rc;
     if (!json_object_get(call->body, "hand_over"))
@@ -679,8 +680,17 @@ static int read_hand_over(struct api_call *call, struct err *err) {
     rc = find_own_hx(call, reference, &hx, err);
     if (rc)
         return rc;
-    if (hx->connection_address && net_https_origin(hx->connection_address, hx->connection_port, login_of(call)->origin))
-        return 0;
+    const size_t count = view_hx_origins(hx, origins);
+    for (size_t i = 0; i < count; i++)
+        if (!wanted || str_eq(origins[i], wanted)) {
+            memcpy(login_of(call)->origin, origins[i], sizeof(origins[i]));
+            return 0;
+        }
+    if (count) {
+        (void)err_set(err, ERR_CONFLICT, "HX cluster %s is known at %s%s%s, not at %.300s", hx->name, origins[0],
+                      count > 1 ? " and " : "", count > 1 ? origins[1] : "", wanted);
+        return err_remedy(err, "an administrator runs: kaasctl hx set %s --address HOST", hx->id);
+    }
     (void)err_set(err, ERR_CONFLICT, "the address of HX cluster %s is not confirmed", hx->name);
     return err_remedy(err, "an administrator runs: kaasctl hx connect %s", hx->id);
 }
@@ -747,9 +757,10 @@ static int check_person(const json_t *body, struct err *err) {
         return rc;
     if (hand_over && !str_eq(hand_over, "code"))
         return err_set(err, ERR_UNPROCESSABLE, "the member \"hand_over\" is \"%.60s\", not \"code\"", hand_over);
-    if (!hand_over == !json_object_get(body, "hx_cluster") && (!hand_over || person))
+    if (!hand_over == !json_object_get(body, "hx_cluster") && (hand_over ? person != NULL : !json_object_get(body, "origin")))
         return 0;
-    (void)err_set(err, ERR_UNPROCESSABLE, "\"hand_over\" and \"hx_cluster\" go together, and need \"on_behalf_of\"");
+    (void)err_set(err, ERR_UNPROCESSABLE,
+                  "\"hand_over\" and \"hx_cluster\" go together, and need \"on_behalf_of\"; \"origin\" needs them");
     return err_remedy(err, "name the HX cluster whose page gets the code, and the person whom it is for");
 }
 

@@ -27,31 +27,38 @@ struct origins {
     size_t count, left_out;
 };
 
-static void origins_add(struct origins *to, const char *address, unsigned port) {
-    char origin[NET_ORIGIN_BYTES];
-    if (!address || !net_https_origin(address, port, origin))
-        return;
+static void origins_add(struct origins *to, const char origin[NET_ORIGIN_BYTES]) {
     for (size_t i = 0; i < to->count; i++)
         if (str_eq(to->items[i], origin))
             return;
     if (to->count == ORIGINS_MAX)
         to->left_out++;
     else
-        memcpy(to->items[to->count++], origin, sizeof(origin));
+        memcpy(to->items[to->count++], origin, NET_ORIGIN_BYTES);
+}
+
+/* People may open it by another name than kaasd does: by its DNS name in place of its address. */
+static void origins_add_hx(struct origins *to, const struct hx_cluster *hx) {
+    char origins[VIEW_HX_ORIGINS_MAX][NET_ORIGIN_BYTES];
+    const size_t count = view_hx_origins(hx, origins);
+    for (size_t i = 0; i < count; i++)
+        origins_add(to, origins[i]);
 }
 
 /* With a reference to an HX cluster, of these only the ones that are called so: they come first, so that none of them is ever left out. Who embeds the panel is told to all
  * who load it, so nothing is kept from strangers here. */
 static void origins_find(const struct inventory_snapshot *snapshot, const char *reference, struct origins *out) {
     const struct inventory_platform *platform = snapshot ? snapshot->platform : NULL;
+    char origin[NET_ORIGIN_BYTES];
     for (size_t i = 0; platform && i < platform->hx_count; i++) {
         const struct hx_cluster *hx = &platform->hx[i];
         if (!reference || str_eq_nocase(hx->id, reference) || inventory_hx_is_called(platform, hx, reference))
-            origins_add(out, hx->connection_address, hx->connection_port);
+            origins_add_hx(out, hx);
     }
     for (size_t i = 0; platform && i < platform->vcenters_count; i++)
-        if (platform->vcenters[i].registered_at_ms)
-            origins_add(out, platform->vcenters[i].address, platform->vcenters[i].port);
+        if (platform->vcenters[i].registered_at_ms &&
+            net_https_origin(platform->vcenters[i].address, platform->vcenters[i].port, origin))
+            origins_add(out, origin);
 }
 
 /* Their frame stays blank, and only the browser's console says why. */

@@ -57,6 +57,16 @@ json_t *view_hx_cluster(const struct inventory_platform *platform, const struct 
     return object;
 }
 
+size_t view_hx_origins(const struct hx_cluster *hx, char out[VIEW_HX_ORIGINS_MAX][NET_ORIGIN_BYTES]) {
+    const char *const addresses[VIEW_HX_ORIGINS_MAX] = {hx->connection_address, hx->address};
+    size_t count = 0;
+    for (size_t i = 0; hx->connection_address && i < VIEW_HX_ORIGINS_MAX; i++)
+        if (addresses[i] && net_https_origin(addresses[i], hx->connection_port, out[count]) &&
+            (!count || !str_eq(out[0], out[count])))
+            count++;
+    return count;
+}
+
 static void view_put_number(json_t *object, const char *name, int64_t number) {
     json_put(object, name, number < 0 ? json_null() : json_integer(number));
 }

@@ -11,6 +11,7 @@
 #include "hx_connection.h"
 #include "json.h"
 #include "link.h"
+#include "net_addr.h"
 #include "snapshot.h"
 #include "vcenter.h"
 
@@ -31,6 +32,10 @@ void view_put_strategy(json_t *object, const char *name, const struct link_repor
 json_t *view_placed(const struct inventory_platform *platform, const struct object_ref *ref);
 json_t *view_hx_cluster(const struct inventory_platform *platform, const struct hx_cluster *hx);
 json_t *view_hx_facts(const struct hx_status *status); /* what is for all who may see the HX cluster; null: never read */
+/* Origins of the pages of HX Connect that may show the panel, the one that kaasd connects to first; none while it is not connected, since nobody has vouched for it then.
+ * Gives how many. */
+#define VIEW_HX_ORIGINS_MAX 2U
+size_t view_hx_origins(const struct hx_cluster *hx, char out[VIEW_HX_ORIGINS_MAX][NET_ORIGIN_BYTES]);
 json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx);
 json_t *view_vsphere_cluster(const struct api_call *call, const void *vsphere_cluster);
 json_t *view_findings(const struct findings *findings);

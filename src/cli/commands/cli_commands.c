@@ -321,7 +321,7 @@ OPTIONS hx_list_options[] = {
 
 OPTIONS hx_set_options[] = {
     {"name", "NAME", "name of the HX cluster; empty: the discovered one again", OPT_TEXT_OR_NULL, "name"},
-    {"address", "HOST", "management address; empty: none", OPT_TEXT_OR_NULL, "management_address"},
+    {"address", "HOST", "management address, as people open HX Connect; empty: none", OPT_TEXT_OR_NULL, "management_address"},
     END,
 };
 
@@ -370,7 +370,7 @@ COLUMNS hx_list[] = {
 COLUMNS hx_columns[] = {
     {"Name", "name"}, {"Id", "id"}, {"Name from", "name_source"}, {"HX uuid", "hx_uuid"}, {"vCenter", "vcenter_id"},
     {"vSphere cluster", "vsphere_cluster", show_places}, {"Moref", "vsphere_cluster.moref"},
-    {"Management address", "management_address"}, {"Address from", "address_source"},
+    {"Management address", "management_address"}, {"Address from", "address_source"}, {"Panel in", "panel_origins", show_words},
     {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, {"Clusters", "clusters.total"}, {"HX says", "facts.read_at", show_time},
     {"  version", "facts.version"}, {"  state", "facts.state"}, {"  resiliency", "facts.resiliency"}, {"  space", "facts.space"},
     {"  bytes", "facts.capacity_bytes"}, {"  bytes used", "facts.used_bytes"}, {"  nodes", "facts.nodes_configured"},

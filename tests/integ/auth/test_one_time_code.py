@@ -101,6 +101,12 @@ def refused(answer: requests.Response, status: int, code: str) -> dict[str, Any]
     return answer.json()  # type: ignore[no-any-return]
 
 
+def known_as(place: Place, name: str | None) -> None:
+    """Another name by which people open HX-East."""
+    place.admin.expect(200, "PATCH", f"/v2/hx-clusters/{place.hx[EAST]}", json={"management_address": name},
+                       headers={"Content-Type": "application/merge-patch+json", "If-Match": "*"})
+
+
 # -- for the page of an HX cluster ------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +143,21 @@ def test_a_code_ends_after_a_minute(place: Place) -> None:
     place.clock.advance(61)
     refused(place.bring(code, place.origin), 401, "invalid_credentials")
     assert place.last_line()["reason"] in ("too late", "no such code")  # the second where the purge was quicker
+
+
+def test_a_code_for_the_page_at_the_name_that_people_use(place: Place) -> None:
+    named = place.origin.replace("127.0.0.1", "hx-east.example.test")
+    assert named in refused(place.ask(origin=named), 409, "conflict")["detail"]
+    known_as(place, "hx-east.example.test")
+    assert place.ask().json()["origin"] == place.ask(origin=place.origin).json()["origin"] == place.origin
+    given = place.ask(origin=named).json()
+    assert given["origin"] == named
+    assert place.bring(given["code"], named).status_code == 200
+    refused(place.bring(place.ask(origin=named).json()["code"], place.origin), 401, "invalid_credentials")
+    refused(place.ask(origin=named, hand_over=None, hx_cluster=None), 422, "unprocessable")
+    refused(place.ask(origin="https://hx-east.example.test.evil"), 409, "conflict")
+    known_as(place, None)
+    refused(place.ask(origin=named), 409, "conflict")
 
 
 @pytest.mark.parametrize("origin", [None, "https://elsewhere.test", "https://127.0.0.1"])
@@ -404,8 +425,15 @@ def test_the_panel_is_for_confirmed_hx_clusters_and_registered_vcenters(place: P
     etag = anybody.call("GET", "/ui/panel").headers["ETag"]
     assert anybody.call("GET", "/ui/panel", headers={"If-None-Match": etag}).status_code == 304
     assert anybody.call("GET", "/ui/").headers["Content-Security-Policy"].endswith("frame-ancestors 'none'")
+    known_as(place, "hx-east.example.test")
+    named = place.origin.replace("127.0.0.1", "hx-east.example.test")
+    assert hosts_of(anybody) == hosts_of(anybody, "?hx_cluster=HX-EAST.example.test") == {here, place.origin, named}
+    assert place.admin.get(f"/v2/hx-clusters/{place.hx[EAST]}")["panel_origins"] == [place.origin, named]
+    assert re.search(rf"Panel in +{place.origin}, {named}\n", place.world.kaasd.ctl.ok("hx", "show", place.hx[EAST]))
     place.admin.expect(204, "DELETE", f"/v2/hx-clusters/{place.hx[EAST]}/connection")
     assert hosts_of(anybody) == {here}
+    assert place.admin.get(f"/v2/hx-clusters/{place.hx[EAST]}")["panel_origins"] == []
+    known_as(place, None)
     assert anybody.call("GET", "/ui/panel", headers={"If-None-Match": etag}).status_code == 200
     until(lambda: hosts_of(place.other.api()) == {here}, "the other replica")
 
