@@ -17,7 +17,8 @@ from env.many import Many
 
 COUNT = 10
 HANGING, FLOODING, EXPIRED, RESTARTING = range(4)
-OPTIONS = {"vcenter": {"call_timeout": "5s", "connect_timeout": "2s"}, "log": {"level": "notice"}}
+OPTIONS = {"vcenter": {"call_timeout": "5s", "connect_timeout": "2s"}, "log": {"level": "notice"},
+           "server": {"requests_per_address": 0}}
 
 
 def milliseconds_per(count: int, start: float) -> float:

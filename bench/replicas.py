@@ -226,7 +226,7 @@ def lease_ms(pair: Pair, lease: str) -> float:
 
 
 def measure_lease(_: set[str], rounds: int, raw: dict[str, Any]) -> None:
-    with World("bench") as world:
+    with World("bench", options={"server": {"requests_per_address": 0}}) as world:
         world.join()
         pair = Pair(world)
         try:

@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--active", type=int, default=200)
     parser.add_argument("--minutes", type=float, default=3)
     args = parser.parse_args()
-    with World("bench") as world:
+    with World("bench", options={"server": {"requests_per_address": 0}}) as world:
         world.join()
         begin = time.monotonic()
         crowd = Crowd(world, args.people)

@@ -8,6 +8,9 @@ src_api_libapi_a_SOURCES = \
     src/api/core/api_options.h \
     src/api/core/authn.c \
     src/api/core/authn.h \
+    src/api/core/bounds.c \
+    src/api/core/bounds.def \
+    src/api/core/bounds.h \
     src/api/core/openapi_text.h \
     src/api/core/pages.c \
     src/api/core/pages.h \

@@ -345,6 +345,7 @@ static bool is_leaving(void *arg) {
 static int make_api(struct wire *w, struct err *err) {
     struct api_options *options = &w->parts;
     int rc;
+    options->is_bounded = w->config.server_requests_per_address > 0;
     options->allows_session_keys = w->config.auth_vcenter_session_key != 0;
     options->kerberos_offer = (enum api_kerberos_offer)w->config.ui_kerberos;
     options->version = PACKAGE_VERSION;

@@ -56,7 +56,7 @@ class Place:
             self.people = People()
             stack.callback(self.people.close)
             auth = {"token_lifetime": "1h", "kerberos": self.people.options, "sessions_per_principal": 0, "signon_rate": 0}
-            options = {"server": {"trusted_proxies": ["127.0.0.1"]}, "auth": auth}
+            options = {"server": {"trusted_proxies": ["127.0.0.1"], "requests_per_address": 0}, "auth": auth}
             self.world = stack.enter_context(World("z", options=options, env=self.people.mit.env))
             add_vcenter(self.world.kaasd, self.vcenter, "--name", "first")
             register(self.world.kaasd, self.vcenter)

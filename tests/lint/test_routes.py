@@ -1,4 +1,4 @@
-"""The route table and docs/openapi.yaml name the same methods and paths, and agree on who may call without signing in."""
+"""The route table and docs/openapi.yaml name the same methods and paths, and agree on who may call without signing in, and bounds."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 from env.contract import contract
 
 TOP = Path(__file__).resolve().parents[2]
+ROUTES = TOP / "src/api/core/routes.def"
 METHODS = {"get", "post", "put", "patch", "delete"}
-ROUTE = re.compile(r'^ROUTE\((\w+), "([^"]+)", \w+, \w+, \w+, ([\w |]+), [\w |]+, \w+, (\w+(?:\([^)]*\))?), (\w+)\)$', re.MULTILINE)
+ROUTE = re.compile(r'^ROUTE\((\w+), "([^"]+)", \w+, \w+, \w+, \w+, ([\w |]+), [\w |]+, \w+, (\w+(?:\([^)]*\))?), (\w+)\)$', re.MULTILINE)
 
 
 def rows() -> dict[tuple[str, str], tuple[str, str, str]]:
     """Flags, query and body of each route."""
-    text = (TOP / "src/api/core/routes.def").read_text(encoding="utf-8")
+    text = ROUTES.read_text(encoding="utf-8")
     found = {(method.lower(), path): (flags, query, body) for method, path, flags, query, body in ROUTE.findall(text)}
     assert len(found) == len(re.findall(r"^ROUTE\(", text, re.MULTILINE)), "a line of the table is not understood, or stands twice"
     return found
@@ -71,3 +72,28 @@ def test_bodies_are_of_the_same_type() -> None:
     for route, (_flags, _query, body) in rows().items():
         if body != "OWN_BODY":
             assert list(operations()[route].get("requestBody", {}).get("content", {})) == types[body], route
+
+
+BOUND = re.compile(r"^BOUND\((\w+), (\d+), (\d+), (\d+), (\d+)\)", re.MULTILINE)
+TOLD = re.compile(r"^\| `(\w+)` \| .* \| ([\d,]+); ([\d,]+) \| ([\d,]+); ([\d,]+) \|$", re.MULTILINE)
+
+
+def test_what_is_bounded_may_be_answered_429() -> None:
+    """NONE is for what memory answers; what takes a worker does not build with it (routes.def)."""
+    for method, path, bound in re.findall(r'^ROUTE\((\w+), "([^"]+)", \w+, \w+, (\w+),', ROUTES.read_text(encoding="utf-8"), re.MULTILINE):
+        assert bound == "NONE" or "429" in operations()[method.lower(), path]["responses"], path
+
+
+def test_the_bounds_stand_in_the_documents_as_they_are() -> None:
+    defined = BOUND.findall((TOP / "src/api/core/bounds.def").read_text(encoding="utf-8"))
+    told = TOLD.findall((TOP / "docs/http.md").read_text(encoding="utf-8"))
+    assert defined and [tuple(figure.replace(",", "") for figure in row) for row in told] == defined
+    assert all(1000 % int(figure) == 0 for row in defined for figure in (row[2], row[4]) if figure != "0")
+
+
+def test_a_worker_is_reached_past_the_bounds_only() -> None:
+    """Whoever puts a request into a worker pool goes by api_go_slow, which wants a bound. What else waits has limits of its own: lists that
+    are watched, sign-ons at a vCenter, answers that are compressed."""
+    goes = re.compile(r"\b(http_request_go_\w+|api_run_in)\(")
+    users = {file.name for file in (TOP / "src/api").rglob("*.c") if goes.search(file.read_text(encoding="utf-8"))}
+    assert users == {"api.c", "api_call.c", "reply.c", "cluster_list.c", "login_call.c"}

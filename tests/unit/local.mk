@@ -3,6 +3,7 @@
 # All see every folder and are linked with whatever of the daemon they call.
 UNIT_TESTS = \
     tests/unit/api/test_api_authn \
+    tests/unit/api/test_api_bounds \
     tests/unit/api/test_api_input \
     tests/unit/api/test_api_pages \
     tests/unit/api/test_api_reply \

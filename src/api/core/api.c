@@ -28,17 +28,23 @@
 static int api_entry(struct http_request *req, struct http_response *resp, struct err *err);
 
 static const struct route routes[] = {
-#define ROUTE(m, p, h, l, perm, f, o, b, q, c) \
+#define ROUTE(m, p, h, l, bound, perm, f, o, b, q, c) \
     {.method = HTTP_METHOD_##m, .pattern = p, .handler = api_entry, .options = o, .body_bytes_max = b},
 #include "routes.def"
 #undef ROUTE
 };
 
 static const struct api_endpoint endpoints[] = {
-#define ROUTE(m, p, h, l, perm, f, o, b, q, c) {h, l, PERMISSION_##perm, f, q, API_BODY_##c(h)},
+#define ROUTE(m, p, h, l, bound, perm, f, o, b, q, c) {h, l, BOUND_##bound, PERMISSION_##perm, f, q, API_BODY_##c(h)},
 #include "routes.def"
 #undef ROUTE
 };
+
+/* Nothing that takes a worker is without a bound; a handler that goes into one by itself is met by api_go_slow. */
+#define ROUTE(m, p, h, l, bound, perm, f, o, b, q, c) \
+    _Static_assert(BOUND_##bound != BOUND_NONE || (l) == API_FAST, p " takes a worker, so it needs a bound");
+#include "routes.def"
+#undef ROUTE
 
 static const struct api_endpoint *endpoint_of(const struct http_request *req) {
     const struct route *route = http_request_route(req);
@@ -51,19 +57,21 @@ static const struct api_endpoint *endpoint_of(const struct http_request *req) {
 static int go_to_database(struct api_call *call, api_handler_fn *fn, struct err *err) {
     const struct api_options *options = &call->api->options;
     int rc = options->check_database(options->arg, err);
-    return rc ? rc : api_go_slow(call, options->database, fn);
+    return rc ? rc : api_run_in(call, options->database, fn);
 }
 
 static int api_run(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
-    int rc;
+    int rc = api_admit(call, call->endpoint->bound, err);
+    if (rc)
+        return rc;
     switch (call->endpoint->workers) {
     case API_DATABASE: return go_to_database(call, api_handle, err);
-    case API_HASHING: return api_go_slow(call, options->hashing, api_handle);
-    case API_OUTSIDE: return api_go_slow(call, options->outside, api_handle);
+    case API_HASHING: return api_go_slow(call, options->hashing, api_handle, err);
+    case API_OUTSIDE: return api_go_slow(call, options->outside, api_handle, err);
     case API_VCENTER:
         rc = api_use_link(call, http_request_param(call->req, "id"), err);
-        return rc ? rc : api_go_slow(call, link_pool(call->link), api_handle);
+        return rc ? rc : api_go_slow(call, link_pool(call->link), api_handle, err);
     case API_FAST:
     default: return api_handle(call, resp, err);
     }
@@ -72,10 +80,16 @@ static int api_run(struct api_call *call, struct http_response *resp, struct err
 static int load_session_in_worker(struct api_call *call, struct http_response *resp, struct err *err);
 static int go_on_with_rights(struct http_request *req, struct http_response *resp, struct err *err);
 
+/* Any route may, also one that has no bound of its own. Who asks is not known before. */
+static int read_session(struct api_call *call, struct err *err) {
+    int rc = api_admit(call, BOUND_SESSION, err);
+    return rc ? rc : go_to_database(call, load_session_in_worker, err);
+}
+
 /* Gets what is missing, then runs the handler where it belongs. */
 static int api_proceed(struct api_call *call, enum authn_step step, struct http_response *resp, struct err *err) {
     switch (step) {
-    case AUTHN_NEEDS_DATABASE: return go_to_database(call, load_session_in_worker, err);
+    case AUTHN_NEEDS_DATABASE: return read_session(call, err);
     case AUTHN_NEEDS_RIGHTS: return http_request_go_slow_by(call->req, authn_wait, call, go_on_with_rights);
     case AUTHN_DONE:
     default: return api_run(call, resp, err);
@@ -218,7 +232,7 @@ static struct metric *api_metric(_Atomic(struct metric *) *kept, enum metric_id 
 static void count_request(const struct http_request *req, const struct httpd_outcome *outcome) {
     static const char *const classes[] = {"other", "1xx", "2xx", "3xx", "4xx", "5xx"};
     static const char *const methods[] = {
-#define ROUTE(m, p, h, l, perm, f, o, b, q, c) #m,
+#define ROUTE(m, p, h, l, bound, perm, f, o, b, q, c) #m,
 #include "routes.def"
 #undef ROUTE
     };
@@ -322,6 +336,8 @@ int api_new(const struct api_options *options, struct api **out, struct err *err
     rc = cluster_watch_new(&api->list_watch, err);
     if (!rc)
         rc = list_memo_new(&api->list_memo, err);
+    if (!rc && options->is_bounded)
+        rc = bounds_new(&api->bounds, err);
     if (!rc)
         rc = api->options.version ? load_openapi(api, err) : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
@@ -341,6 +357,7 @@ void api_free(struct api *api) {
         return;
     cluster_watch_free(api->list_watch);
     list_memo_free(api->list_memo);
+    bounds_free(api->bounds);
     http_shared_unref(api->openapi);
     pages_free(api->pages);
     plugin_manifest_free(api->manifest);

@@ -66,9 +66,25 @@ static int api_call_run_next(struct http_request *req, struct http_response *res
     return call->next(call, resp, err);
 }
 
-int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn) {
+/* Who only signs in is known to nobody yet; auth.signon_rate counts the person when the credential was found good. */
+int api_admit(const struct api_call *call, enum bound bound, struct err *err) {
+    _cleanup_free_ char *account = NULL;
+    if (bound == BOUND_NONE || !call->api->bounds || (call->who && call->who->source == SOURCE_SOCKET))
+        return 0;
+    if (call->who && !(account = principal_account(call->who)))
+        return err_set(err, ERR_NOMEM, "out of memory");
+    return bounds_admit(call->api->bounds, bound, account, http_request_client(call->req), err);
+}
+
+int api_run_in(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn) {
     call->next = fn;
     return http_request_go_slow(call->req, workers, api_call_run_next);
+}
+
+int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn, struct err *err) {
+    if (call->endpoint->bound == BOUND_NONE)
+        return err_set(err, ERR_INTERNAL, "%s takes a worker and has no bound", http_request_route(call->req)->pattern);
+    return api_run_in(call, workers, fn);
 }
 
 void api_let_go(struct api_call *call) {

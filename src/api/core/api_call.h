@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "api_options.h"
+#include "bounds.h"
 #include "clusters.h"
 #include "http_request.h"
 #include "http_response.h"
@@ -38,6 +39,7 @@ struct api {
     struct cluster_watch *list_watch;
     _Atomic int bulks; /* large bodies in memory */
     struct list_memo *list_memo;
+    struct bounds *bounds; /* NULL: none */
 };
 
 struct api_call;
@@ -105,6 +107,7 @@ enum api_flag {
 struct api_endpoint {
     api_handler_fn *handler;
     enum api_pool workers;
+    enum bound bound;
     enum permission permission; /* unless API_PUBLIC */
     unsigned flags;
     const char *const *query; /* names of the parameters there are; NULL: the handler sees to it */
@@ -118,8 +121,14 @@ struct api_call *api_call_of(struct http_request *req);
 /* Sets a part of a call, instead of what was there. */
 void api_set_part(struct api_part *part, void *data, void (*free)(void *data));
 
-/* Continues a call in a worker: runs `fn` there. For handlers that choose their worker pool themselves. */
-int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn);
+/* May this one be asked for now? Counted by person or program, and by address; not on the admin socket, whose users may stop the service. For
+ * what a handler does in some cases only; the bound of its row is looked at before it runs. ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
+int api_admit(const struct api_call *call, enum bound bound, struct err *err);
+
+/* Continues a call in a worker: runs `fn` there. */
+int api_run_in(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn);
+/* The same for handlers that choose their worker pool themselves. ERR_INTERNAL where the row of the endpoint has no bound. */
+int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn, struct err *err);
 
 /* Gives back snapshot and rights, before a wait of any length. */
 void api_let_go(struct api_call *call);
@@ -169,7 +178,7 @@ int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err)
 int api_handle(struct api_call *call, struct http_response *resp, struct err *err);
 
 /* One prototype per row of routes.def; each handler answers as docs/openapi.yaml says and returns as http_handler_fn. */
-#define ROUTE(method, pattern, handler, workers, permission, flags, options, bytes, query, body) \
+#define ROUTE(method, pattern, handler, workers, bound, permission, flags, options, bytes, query, body) \
     API_BODY_OF_##body(handler) int handler(struct api_call *call, struct http_response *resp, struct err *err);
 #include "routes.def"
 #undef ROUTE

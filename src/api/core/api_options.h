@@ -50,6 +50,7 @@ struct api_options {
     const char *version;               /* of the program; copied */
     const char *page_dir;              /* folder with the built web page; copied; NULL: no page */
     int64_t started_at_ms;             /* wall clock */
+    bool is_bounded;                   /* requests are counted by person and address, as bounds.def says */
     bool allows_session_keys;          /* auth.vcenter.session_key: allow */
     /* 0 when this replica may serve; else why not. Does not block. */
     int (*check_ready)(void *arg, struct err *err);

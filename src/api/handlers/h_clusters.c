@@ -513,7 +513,7 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     int rc = clusters_read_version(call, id, &version_no, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_PRECONDITION) { /* for another look */
         err_clear(err);
-        return api_go_slow(call, call->api->options.database, report_in_worker);
+        return api_go_slow(call, call->api->options.database, report_in_worker, err);
     }
     if (!rc)
         rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, id, &entry, &mask, err);
@@ -522,7 +522,7 @@ int h_clusters_status(struct api_call *call, struct http_response *resp, struct 
     if (rc)
         return rc;
     if (!is_known || inventory_is_stale(call->api->options.inventory))
-        return api_go_slow(call, call->api->options.database, report_in_worker);
+        return api_go_slow(call, call->api->options.database, report_in_worker, err);
     inventory_note_report(call->api->options.inventory, id, clock_wall_ms());
     return answer_with(call, resp, 200, id, err);
 }

@@ -518,8 +518,10 @@ static int go_to_vcenter(struct api_call *call, const char *principal, struct er
                        principal);
     memcpy(id, principal + 3, 36);
     id[36] = 0;
-    rc = api_use_link(call, id, err);
-    return rc ? rc : api_go_slow(call, link_pool(call->link), explain_other);
+    rc = api_admit(call, BOUND_OUTSIDE, err);
+    if (!rc)
+        rc = api_use_link(call, id, err);
+    return rc ? rc : api_go_slow(call, link_pool(call->link), explain_other, err);
 }
 
 static int explain_own(const struct api_call *call, struct subject *s, struct http_response *resp, struct err *err) {

@@ -101,7 +101,7 @@ static int log_in_at_vcenter(struct api_call *call, struct err *err) {
     if (!rc)
         return login_check(call, login_vcenter_in_worker);
     if (!login_of(call)->service && (rc == ERR_NOT_FOUND || rc == ERR_AMBIGUOUS || rc == ERR_NOT_REGISTERED))
-        return api_go_slow(call, call->api->options.signons, refuse_in_worker);
+        return api_go_slow(call, call->api->options.signons, refuse_in_worker, err);
     return err_move(err, rc, &why);
 }
 
@@ -277,7 +277,7 @@ static int h_login_read_key(struct api_call *call, struct err *err) {
 /* Who it is is known. */
 static int h_login_go_on_by_key(struct api_call *call, struct err *err) {
     if (login_of(call)->service && !login_service_may_delegate(call))
-        return api_go_slow(call, call->api->options.database, login_service_refuse);
+        return api_go_slow(call, call->api->options.database, login_service_refuse, err);
     return log_in_at_vcenter(call, err);
 }
 
@@ -294,7 +294,7 @@ static int login_by_key(struct api_call *call, struct err *err) {
         return rc;
     rc = find_service(call, &why);
     if (rc == ERR_NOT_FOUND)
-        return api_go_slow(call, call->api->options.database, find_service_in_worker);
+        return api_go_slow(call, call->api->options.database, find_service_in_worker, err);
     return rc ? err_move(err, rc, &why) : h_login_go_on_by_key(call, err);
 }
 
@@ -372,7 +372,7 @@ static int login_directory(struct api_call *call, const char *source, struct err
     struct err why = {0};
     int rc = identity_pool(call->api->options.identity, source, &workers, &why);
     if (!rc)
-        return api_go_slow(call, workers, directory_login_in_worker);
+        return api_go_slow(call, workers, directory_login_in_worker, err);
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" is \"%.60s\"", source);
         return err_remedy(err, "use local, vcenter:NAME, or the name of a directory");
@@ -405,7 +405,7 @@ int h_login_password(struct api_call *call, struct http_response *resp, struct e
     if (!*password || strlen(password) > KAAS_PASSWORD_BYTES_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "the member \"password\" must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
     if (!source || str_eq(source, "local"))
-        return api_go_slow(call, call->api->options.hashing, login_local_in_worker);
+        return api_go_slow(call, call->api->options.hashing, login_local_in_worker, err);
     if (!str_starts(source, VCENTER_SOURCE) || !source[strlen(VCENTER_SOURCE)])
         return login_directory(call, source, err);
     return log_in_at_vcenter(call, err);
@@ -571,7 +571,7 @@ int h_login_kerberos(struct api_call *call, struct http_response *resp, struct e
     if (rc)
         return rc;
     login_of(call)->is_token_noted_later = true; /* with the session */
-    return api_go_slow(call, call->api->options.kerberos_pool, kerberos_login_in_worker);
+    return api_go_slow(call, call->api->options.kerberos_pool, kerberos_login_in_worker, err);
 }
 
 /* -- how it stands ----------------------------------------------------------------------------------------------------------- */
@@ -702,7 +702,7 @@ static int log_in_for(struct api_call *call, const json_t *person, struct err *e
     if (rc)
         return rc;
     if (!login_service_may_delegate(call))
-        return api_go_slow(call, call->api->options.database, login_service_refuse);
+        return api_go_slow(call, call->api->options.database, login_service_refuse, err);
     rc = read_hand_over(call, err);
     if (!rc)
         rc = login_use_vcenter(call, json_get_string(person, "vcenter"), err);
@@ -713,8 +713,8 @@ static int log_in_for(struct api_call *call, const json_t *person, struct err *e
 static int h_login_go_on(struct api_call *call, struct err *err) {
     const json_t *person = json_object_get(call->body, "on_behalf_of");
     if (login_of(call)->service->refusal.code)
-        return api_go_slow(call, call->api->options.database, login_service_refuse);
-    return person ? log_in_for(call, person, err) : api_go_slow(call, call->api->options.database, log_in_in_worker);
+        return api_go_slow(call, call->api->options.database, login_service_refuse, err);
+    return person ? log_in_for(call, person, err) : api_go_slow(call, call->api->options.database, log_in_in_worker, err);
 }
 
 /* -- by Kerberos ------------------------------------------------------------------------------------------------------------ */
@@ -771,7 +771,7 @@ int h_login_service(struct api_call *call, struct http_response *resp, struct er
         rc = check_person(call->body, err);
     if (!rc && find_ticket(call)) {
         rc = login_negotiate_begin(call, "an administrator sets auth.kerberos.keytab; or use a client certificate", err);
-        return rc ? rc : api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker);
+        return rc ? rc : api_go_slow(call, call->api->options.kerberos_pool, accept_in_worker, err);
     }
     if (!rc)
         rc = login_service_by_certificate(call, err);

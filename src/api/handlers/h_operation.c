@@ -190,7 +190,7 @@ static int metrics_answer(struct api_call *call, struct http_response *resp, str
 /* A series for each of 50,000 clusters takes some 35 ms, which a server thread has not: the pool that computes has. */
 int h_metrics(struct api_call *call, struct http_response *resp, struct err *err) {
     if (call->snapshot && call->snapshot->clusters_count > METRICS_FAST_COUNT)
-        return api_go_slow(call, call->api->options.hashing, metrics_answer);
+        return api_go_slow(call, call->api->options.hashing, metrics_answer, err);
     return metrics_answer(call, resp, err);
 }
 

@@ -193,7 +193,7 @@ int h_session_vcenters_add(struct api_call *call, struct http_response *resp, st
         return rc;
     if (signon_is_first_vcenter(call->bearer.session,
                                 link_id(call->link))) /* refused unasked: a ticket would be used up for nothing */
-        return api_go_slow(call, call->api->options.signons, add_vcenter_in_worker);
+        return api_go_slow(call, call->api->options.signons, add_vcenter_in_worker, err);
     return login_check(call, add_vcenter_in_worker);
 }
 

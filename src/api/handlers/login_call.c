@@ -136,7 +136,7 @@ static int login_wait_for_check(void *arg, worker_fn *run, void *run_arg, struct
 static int login_go_on_checked(struct http_request *req, struct http_response *resp, struct err *err) {
     struct api_call *call = api_call_of(req);
     if (!signon_check_is_in_worker(login_of(call)->check))
-        return api_go_slow(call, call->api->options.signons, call->next);
+        return api_go_slow(call, call->api->options.signons, call->next, err);
     log_set_request_id(http_request_id(req));
     return call->next(call, resp, err);
 }

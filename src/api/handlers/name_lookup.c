@@ -34,8 +34,10 @@ int name_lookup_check(const struct api_call *call, const char *id_member, bool *
 
 int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err) {
     struct worker_pool *workers = NULL;
-    int rc = identity_lookup_pool(call->api->options.identity, name_lookup_given(call, "directory"), &workers, err);
-    return rc ? rc : api_go_slow(call, workers ? workers : call->api->options.outside, fn);
+    int rc = api_admit(call, BOUND_OUTSIDE, err);
+    if (!rc)
+        rc = identity_lookup_pool(call->api->options.identity, name_lookup_given(call, "directory"), &workers, err);
+    return rc ? rc : api_go_slow(call, workers ? workers : call->api->options.outside, fn, err);
 }
 
 static json_t *name_lookup_candidate(const struct identity_match *match) {

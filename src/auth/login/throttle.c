@@ -146,6 +146,18 @@ void throttle_spend(struct throttle *throttle, const struct throttle_key *key, c
     throttle_let_go(throttle);
 }
 
+int64_t throttle_take(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace) {
+    const int64_t now_ms = clock_mono_ms();
+    struct entry *entry = throttle_hold(throttle, key, true);
+    const int64_t begin_ms = entry->value > now_ms ? entry->value : now_ms;
+    const int64_t left_ms = begin_ms - now_ms - (pace->burst - 1) * pace->every_ms;
+    if (left_ms <= 0)
+        entry->value = begin_ms + pace->every_ms;
+    entry->touched_ms = now_ms;
+    throttle_let_go(throttle);
+    return left_ms > 0 ? left_ms : 0;
+}
+
 /* -- marks ---------------------------------------------------------------------------------------------------------------------------- */
 
 void throttle_mark(struct throttle *throttle, const struct throttle_key *key) {

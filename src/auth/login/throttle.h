@@ -39,6 +39,8 @@ struct throttle_pace {
 /* How long until there is one more; 0: there is one now. */
 int64_t throttle_pace_ms(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
 void throttle_spend(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
+/* Spends one if there is one now, in one step: 0. Else nothing, and as throttle_pace_ms. */
+int64_t throttle_take(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
 
 /* -- marks ------------------------------------------------------------------------------------------------------------------------------------- */
 

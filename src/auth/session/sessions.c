@@ -268,11 +268,9 @@ int signon_check_pace(struct signon *s, const struct principal *who, struct audi
     key.name = name = principal_account(who);
     if (!name)
         return err_set(err, ERR_NOMEM, "out of memory");
-    wait_ms = throttle_pace_ms(s->pace, &key, &pace);
-    if (!wait_ms) {
-        throttle_spend(s->pace, &key, &pace);
+    wait_ms = throttle_take(s->pace, &key, &pace);
+    if (!wait_ms)
         return 0;
-    }
     line->event.reason = "more sign-ons than auth.signon_rate allows";
     (void)err_set(err, ERR_TOO_MANY, "you have signed on too many times within a short while; wait before the next one");
     (void)err_remedy(err, "use the token for further requests and refresh it, instead of signing on for each");

@@ -690,6 +690,23 @@ static void a_pace_lets_a_burst_pass_and_then_one_at_a_time(void **state) {
     throttle_free(throttle);
 }
 
+static void one_is_taken_in_one_step_or_none_is(void **state) {
+    const struct throttle_pace pace = {.burst = 2, .every_ms = 1000};
+    struct throttle *throttle = throttle_new();
+    (void)state;
+    assert_non_null(throttle);
+    assert_int_equal(throttle_take(throttle, &k, &pace), 0);
+    assert_int_equal(throttle_take(throttle, &k, &pace), 0);
+    for (unsigned i = 0; i < 3; i++) /* what is refused puts the next one off no further */
+        assert_int_equal(throttle_take(throttle, &k, &pace), 1000);
+    clock_advance_ms(400);
+    assert_int_equal(throttle_take(throttle, &k, &pace), 600);
+    clock_advance_ms(600);
+    assert_int_equal(throttle_take(throttle, &k, &pace), 0);
+    assert_int_equal(throttle_pace_ms(throttle, &k, &pace), 1000);
+    throttle_free(throttle);
+}
+
 static void a_mark_fades(void **state) {
     struct throttle *throttle = throttle_new();
     (void)state;
@@ -808,6 +825,7 @@ int main(void) {
         TEST(a_flood_of_keys_evicts_those_of_long_ago),
         TEST(forgiveness_takes_one_off),
         TEST(a_pace_lets_a_burst_pass_and_then_one_at_a_time),
+        TEST(one_is_taken_in_one_step_or_none_is),
         TEST(a_mark_fades),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
