@@ -39,7 +39,7 @@ int signon_redeem_code(struct signon *signon, const struct actor *actor, const c
  * load and is exchanged by that. The one before goes on for REFRESH_COOKIE_GRACE_MS, since a browser may load several tabs at once. */
 #define REFRESH_COOKIE_GRACE_MS 30000
 
-/* Makes one for the session `sid` that lasts until `ends_at_ms`. `out` is a secret, to be wiped. Blocks (database). ERR_NOMEM, errors of the store. */
+/* Makes one for the session `sid` that lasts until `ends_at_ms`, in place of an earlier one of this session. `out` is a secret, to be wiped. Blocks (database). ERR_NOMEM, errors of the store. */
 int signon_make_cookie(struct signon *signon, const char *sid, int64_t ends_at_ms, char out[ONE_TIME_CODE_BYTES],
                        struct err *err);
 

@@ -7,11 +7,25 @@
 #include "db_stmt.h"
 #include "store_tx.h"
 
+int code_tx_forget(struct store_tx *tx, const char *sid, struct err *err) {
+    return db_run(store_tx_conn(tx), "DELETE FROM login_codes WHERE sid = ?", DB_ARGS(db_text(sid)), NULL, err);
+}
+
+/* Of two at once both may stay, until the next one. */
+static int add_one(struct store_tx *tx, void *arg, struct err *err) {
+    const struct login_code *code = arg;
+    int rc = code_tx_forget(tx, code->sid, err);
+    if (rc)
+        return rc;
+    return db_run(store_tx_conn(tx), "INSERT INTO login_codes (digest, sid, origin, ends_at_ms) VALUES (?, ?, ?, ?)",
+                  DB_ARGS(db_bytes(code->digest, CODE_DIGEST_BYTES), db_text(code->sid), db_text(code->origin),
+                          db_number(code->ends_at_ms)),
+                  NULL, err);
+}
+
 int code_store_add(struct store *store, const struct login_code *code, struct err *err) {
-    return store_run(store, "INSERT INTO login_codes (digest, sid, origin, ends_at_ms) VALUES (?, ?, ?, ?)",
-                     DB_ARGS(db_bytes(code->digest, CODE_DIGEST_BYTES), db_text(code->sid), db_text(code->origin),
-                             db_number(code->ends_at_ms)),
-                     NULL, err);
+    struct login_code borrowed = *code;
+    return store_tx(store, add_one, &borrowed, err);
 }
 
 /* Of two who delete the row one waits and finds none; on different nodes of a Galera cluster one is undone at its COMMIT, which is then run again and finds none. */

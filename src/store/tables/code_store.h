@@ -18,7 +18,7 @@ struct login_code {
     int64_t ends_at_ms;             /* wall clock */
 };
 
-/* Writes one. ERR_EXISTS if the digest is there already. */
+/* Writes one, in place of those that the session has: by an earlier one nothing is opened any more. ERR_EXISTS if the digest is there already. */
 int code_store_add(struct store *store, const struct login_code *code, struct err *err);
 
 /* Reads the code with this digest and deletes it in the same transaction: of all who come with it, at any replica, one gets it. Whether it has ended
@@ -33,3 +33,10 @@ int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTE
 
 /* Deletes up to `limit` that ended before this wall-clock time; *deleted is their number. */
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);
+
+/* -- within a transaction of this folder --------------------------------------------------------------------------------- */
+
+struct store_tx;
+
+/* Deletes those of a session, which ends. */
+int code_tx_forget(struct store_tx *tx, const char *sid, struct err *err);

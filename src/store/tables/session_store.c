@@ -14,6 +14,7 @@
 
 #include "audit_tx.h"
 #include "clock.h"
+#include "code_store.h"
 #include "db_stmt.h"
 #include "group_commit.h"
 #include "session_tx.h"
@@ -296,6 +297,8 @@ static int revoke_one(struct store_tx *tx, void *arg, struct err *err) {
         db_run_one(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = IF(revoked_at_ms = 0, ?, revoked_at_ms) WHERE sid = ?",
                    DB_ARGS(db_number(call->now_ms), db_text(call->id)), SESSION_GONE, err);
     if (!rc)
+        rc = code_tx_forget(tx, call->id, err);
+    if (!rc)
         rc = store_tx_note_change(tx, CHANGE_SESSION, call->id, err);
     return rc ? rc : audit_tx_append(tx, call->line, 1, err);
 }
@@ -312,6 +315,13 @@ int session_tx_end(struct store_tx *tx, const char *whose, struct db_args args, 
     memcpy(items + 1, args.items, args.count * sizeof(*items));
     (void)snprintf(sql, sizeof(sql), "SELECT sid FROM sessions WHERE revoked_at_ms = 0 AND %s FOR UPDATE", whose);
     int rc = store_tx_note_rows(tx, CHANGE_SESSION, sql, args, err);
+    if (rc)
+        return rc;
+    (void)snprintf(sql, sizeof(sql),
+                   "DELETE login_codes FROM login_codes JOIN sessions ON sessions.sid = login_codes.sid"
+                   " WHERE revoked_at_ms = 0 AND %s",
+                   whose);
+    rc = db_run(store_tx_conn(tx), sql, args, NULL, err);
     if (rc)
         return rc;
     (void)snprintf(sql, sizeof(sql), "UPDATE sessions SET revoked_at_ms = ? WHERE revoked_at_ms = 0 AND %s", whose);
@@ -452,6 +462,8 @@ static int make_room(struct store_tx *tx, const struct session *s, size_t others
     for (size_t i = 0; i < ends.count && !rc; i++) {
         rc = db_run(store_tx_conn(tx), "UPDATE sessions SET revoked_at_ms = ? WHERE sid = ?",
                     DB_ARGS(db_number(s->created_at_ms), db_text(ends.items[i].sid)), NULL, err);
+        if (!rc)
+            rc = code_tx_forget(tx, ends.items[i].sid, err);
         if (!rc)
             rc = store_tx_note_change(tx, CHANGE_SESSION, ends.items[i].sid, err);
     }

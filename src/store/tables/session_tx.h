@@ -7,7 +7,8 @@
 #include "err.h"
 #include "store_tx.h"
 
-/* Ends all live sessions that a condition of the program's own chooses ("principal_id = ?"), and notes them. */
+/* Ends all live sessions that a condition of the program's own chooses ("principal_id = ?"; "sessions.sid", not "sid"), and notes them. Their codes and
+ * cookies go with them. */
 #define SESSION_TX_ARGS_MAX 3U
 int session_tx_end(struct store_tx *tx, const char *whose, struct db_args args, int64_t now_ms, struct err *err);
 

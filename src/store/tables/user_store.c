@@ -127,7 +127,7 @@ struct user_ending {
 
 static int user_end_sessions(struct store_tx *tx, const struct record_write *write, struct err *err) {
     const struct user_ending *ending = write->arg;
-    return session_tx_end(tx, "principal_id = ? AND sid <> ?",
+    return session_tx_end(tx, "principal_id = ? AND sessions.sid <> ?",
                           DB_ARGS(db_text(ending->principal_id), db_text(ending->kept_sid ? ending->kept_sid : "")),
                           ending->now_ms, err);
 }

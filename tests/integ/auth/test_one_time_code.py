@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -351,6 +352,41 @@ def test_a_cookie_ends_with_its_session(place: Place, viewer: Api) -> None:
     cookie = keep(viewer)
     viewer.expect(204, "POST", "/v2/logout")  # by a client that sends no cookie
     assert is_nothing(load(place, cookie))
+
+
+def rows(place: Place, api: Api) -> int:
+    """Codes and cookies that the database knows for the session of this token."""
+    sid = claims_of(str(api.token))["sid"]
+    return int(place.world.db.query(f"SELECT COUNT(*) FROM login_codes WHERE sid = '{sid}'", database="kaas")[0][0])
+
+
+def test_a_session_has_one_cookie_however_often_one_is_asked_for(place: Place, viewer: Api) -> None:
+    """Nobody fills the database by asking again and again; the one before is good for nothing from then on."""
+    first, *more = (keep(viewer) for _ in range(20))
+    assert rows(place, viewer) == 1
+    assert is_nothing(load(place, first)) and is_nothing(load(place, more[-2]))
+    assert load(place, more[-1]).status_code == 200
+
+
+def test_with_a_session_its_cookies_go(place: Place, viewer: Api) -> None:
+    """However it ends: signed out, ended by an administrator, or with the account that is disabled."""
+    keep(viewer)
+    viewer.expect(204, "POST", "/v2/logout")
+    assert rows(place, viewer) == 0
+    session = place.world.vcenter.control.login("viewer-east@vsphere.local")
+    again = place.world.kaasd.api().login_session(place.world.vcenter.instance_uuid, session["cookie"])
+    keep(again)
+    handle = hashlib.sha256(claims_of(str(again.token))["sid"].encode()).hexdigest()[:16]
+    place.admin.expect(204, "DELETE", f"/v2/sessions/{handle}")
+    assert rows(place, again) == 0
+    local = "nine swans in a boat"
+    made = place.admin.expect(201, "POST", "/v2/users", headers=X_KAAS, json={"name": "gone", "role": "user", "password": local})
+    gone = place.world.kaasd.api().login_password("gone", local, "local")
+    gone.expect(204, "POST", "/v2/password", headers=X_KAAS, json={"old_password": local, "new_password": local + "s"})
+    keep(gone)
+    assert rows(place, gone) == 1
+    place.admin.expect(200, "PATCH", f"/v2/users/{made['id']}", json={"disabled": True}, headers={"Content-Type": "application/merge-patch+json"})
+    assert rows(place, gone) == 0
 
 
 def test_a_cookie_opens_nothing_else(place: Place, viewer: Api) -> None:
