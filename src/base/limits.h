@@ -58,6 +58,7 @@
 #define KAAS_VIM_CONTEXTS_COUNT 4
 #define KAAS_VIM_QUEUE_COUNT_MAX 64
 #define KAAS_VIM_PRIVILEGE_BATCH_COUNT 100
+#define KAAS_VIM_LOOK_TIMEOUT_MS 5000      /* of a question for what only adorns a page */
 #define KAAS_VIM_KEEPALIVE_TIMEOUT_MS 8000 /* of a call that only asks whether vCenter still answers */
 #define KAAS_VIM_WATCH_WAIT_S 60           /* how long vCenter may hold a call that waits for news */
 #define KAAS_VIM_WATCH_WAIT_S_MAX 300

@@ -165,6 +165,8 @@ static int vim_machine_read_batch(struct vim_context *ctx, struct vim_machine_re
     for (int attempt = 0;; attempt++) {
         struct err why = {0};
         vim_context_reset(ctx);
+        if (ctx->route->timeout_ms > KAAS_VIM_LOOK_TIMEOUT_MS)
+            ctx->timeout_ms = KAAS_VIM_LOOK_TIMEOUT_MS;
         struct vim25__PropertyFilterSpec *spec = vim_machine_make_filter(ctx, reading, begin, end);
         if (spec && !spec->__sizeobjectSet)
             return 0;
@@ -189,6 +191,7 @@ static int vim_machine_run(struct vim_context *ctx, void *arg, struct err *err) 
     for (size_t at = 0; !rc && at < reading->count; at += MACHINES_AT_ONCE)
         rc = vim_machine_read_batch(ctx, reading, at,
                                     reading->count - at < MACHINES_AT_ONCE ? reading->count : at + MACHINES_AT_ONCE, err);
+    ctx->timeout_ms = 0;
     return rc;
 }
 

@@ -28,7 +28,7 @@ struct vim_machine_list {
 };
 void vim_machine_list_done(struct vim_machine_list *list); /* NULL is allowed */
 
-/* Reads machines by their managed object ids. Left out are those that are gone, those of which we may read nothing, and names of datastores beyond
+/* Reads machines by their managed object ids. Each question to vCenter may take KAAS_VIM_LOOK_TIMEOUT_MS: the numbers only adorn a page. Left out are those that are gone, those of which we may read nothing, and names of datastores beyond
  * VIM_MACHINE_DATASTORES_MAX. Where vCenter refuses a whole question for the sake of one machine, it is asked again without that one, a few times:
  * ERR_NOT_FOUND, ERR_UPSTREAM_DENIED after that. *out (uninitialised) is set on success only. */
 int vim_list_machines(struct vim_client *client, const char *const *morefs, size_t count, struct vim_machine_list *out,

@@ -16,6 +16,7 @@
 #include "inventory.h"
 #include "limits.h"
 #include "log.h"
+#include "machine_usage.h"
 #include "metric.h"
 #include "openapi_text.h"
 #include "pages.h"
@@ -336,6 +337,8 @@ int api_new(const struct api_options *options, struct api **out, struct err *err
     rc = cluster_watch_new(&api->list_watch, err);
     if (!rc)
         rc = list_memo_new(&api->list_memo, err);
+    if (!rc)
+        rc = machine_usage_new(&api->machine_usage, err);
     if (!rc && options->is_bounded)
         rc = bounds_new(&api->bounds, err);
     if (!rc)
@@ -358,6 +361,7 @@ void api_free(struct api *api) {
     cluster_watch_free(api->list_watch);
     list_memo_free(api->list_memo);
     bounds_free(api->bounds);
+    machine_usage_free(api->machine_usage);
     http_shared_unref(api->openapi);
     pages_free(api->pages);
     plugin_manifest_free(api->manifest);

@@ -20,6 +20,7 @@
 struct api_endpoint;
 struct cluster_watch;
 struct list_memo;
+struct machine_usage;
 struct pages;
 struct plugin_manifest;
 
@@ -40,6 +41,7 @@ struct api {
     _Atomic int bulks; /* large bodies in memory */
     struct list_memo *list_memo;
     struct bounds *bounds; /* NULL: none */
+    struct machine_usage *machine_usage;
 };
 
 struct api_call;
@@ -72,7 +74,7 @@ struct api_call {
     json_t *body;                        /* parsed request body; NULL before; its texts are wiped at the end */
     json_t *problem;                     /* extra members of a problem answer; NULL: none */
     char *negotiate;         /* WWW-Authenticate behind this scheme: "" with a 401, a token always; NULL: not spoken here */
-    struct api_part feature; /* of sign-on, of a list that is followed */
+    struct api_part feature; /* of sign-on, of a list that is followed, of a look at machines */
     struct api_part later;   /* an answer that is compressed in a worker */
     struct viewer_key viewer;
     struct grant_picks *picks; /* of viewer; NULL: none are needed */

@@ -13,9 +13,11 @@
 #include "link.h"
 #include "load.h"
 #include "limits.h"
+#include "log.h"
+#include "machine_usage.h"
 #include "member_json.h"
 #include "names.h"
-#include "platform_links.h"
+#include "net_addr.h"
 #include "query.h"
 #include "reply.h"
 #include "rollup.h"
@@ -145,13 +147,22 @@ static const char *node_machine(const struct node *node) {
     return seen && seen->match != VM_MATCH_NONE && seen->match != VM_MATCH_MISMATCH ? seen->vm_moref : NULL;
 }
 
-/* Nodes whose machines are in one vCenter; all borrowed, but for the array. */
-struct node_usage {
-    const char *vcenter_id;
-    const struct node **nodes;
-    const char **morefs; /* of each */
-    size_t count;
+/* A look at them, of one vCenter after the other. */
+struct usage_look {
+    struct machine_usage *usage;
+    struct node_filter filter;
+    size_t at; /* the first node in the vCenter that is asked */
+    struct singleflight_waiter waiter;
+    json_t *items, *silent;
 };
+
+static void usage_look_free(void *p) {
+    struct usage_look *look = p;
+    machine_usage_leave(look->usage, &look->waiter);
+    json_decref(look->items);
+    json_decref(look->silent);
+    free(look);
+}
 
 /* -1: null, as vCenter does not tell. */
 static void usage_put(json_t *object, const char *name, int64_t value, int64_t unit) {
@@ -175,77 +186,101 @@ static json_t *usage_view(const struct node *node, const struct vim_machine *mac
     return object;
 }
 
-/* The link is told nothing of the outcome: what somebody looks at must not change what health says of the vCenter, and the link finds out by itself. */
-static int usage_ask(const struct api_call *call, const struct node_usage *of, struct vim_machine_list *out, struct err *err) {
-    struct link *link = NULL;
-    int rc = platform_find(call->api->options.platform, of->vcenter_id, &link, err);
-    if (!rc && link_is_away(link))
-        rc = err_set(err, ERR_UNREACHABLE, "the vCenter is away");
-    else if (!rc)
-        rc = vim_list_machines(link_client(link), of->morefs, of->count, out, err);
-    link_unref(link);
-    return rc;
+/* Has this node a machine in the vCenter that is asked? */
+static bool usage_concerns(const struct usage_look *look, const struct node *node) {
+    const struct cluster *c = look->filter.entry->record;
+    return node_machine(node) && str_eq(node->seen->vcenter_id, c->nodes[look->at].seen->vcenter_id);
 }
 
-/* A vCenter that does not answer is named; what other vCenters tell is shown all the same. */
-static void usage_add(const struct api_call *call, const struct node_usage *of, json_t *items, json_t *silent) {
-    struct vim_machine_list found = {0};
-    if (usage_ask(call, of, &found, NULL))
-        (void)json_array_append_new(silent, json_string(of->vcenter_id));
-    for (size_t i = 0; i < of->count; i++)
-        for (size_t k = 0; k < found.count; k++)
-            if (str_eq(of->morefs[i], found.items[k].moref))
-                (void)json_array_append_new(items, usage_view(of->nodes[i], &found.items[k]));
-    vim_machine_list_done(&found);
+/* Is the node at `look->at` the first one of its vCenter, and may one there be seen? */
+static bool usage_is_due(const struct api_call *call, const struct usage_look *look) {
+    const struct cluster *c = look->filter.entry->record;
+    bool is_seen = false;
+    if (!node_machine(&c->nodes[look->at]))
+        return false;
+    for (size_t i = 0; i < look->at; i++)
+        if (usage_concerns(look, &c->nodes[i]))
+            return false;
+    for (size_t i = look->at; !is_seen && i < c->nodes_count; i++)
+        is_seen = usage_concerns(look, &c->nodes[i]) && node_is_visible(call, &c->nodes[i], &look->filter);
+    return is_seen;
 }
 
-/* Those from `begin` on that may be seen and are in the same vCenter as that one. */
-static void usage_gather(const struct api_call *call, const struct node_filter *filter, size_t begin, struct node_usage *of) {
-    const struct cluster *c = filter->entry->record;
-    of->vcenter_id = c->nodes[begin].seen->vcenter_id;
-    of->count = 0;
-    for (size_t i = begin; i < c->nodes_count; i++) {
-        const char *moref = node_machine(&c->nodes[i]);
-        if (!moref || !str_eq(c->nodes[i].seen->vcenter_id, of->vcenter_id) || !node_is_visible(call, &c->nodes[i], filter))
+/* All of the cluster's there, whoever looks, so that one answer is everybody's. Whoever brings it may be done with the call before this returns. */
+static int usage_wait(void *arg, worker_fn *run, void *run_arg, struct err *err) {
+    struct api_call *call = arg;
+    struct usage_look *look = call->feature.data;
+    const struct cluster *c = look->filter.entry->record;
+    _cleanup_free_ const char **morefs = calloc(c->nodes_count + 1, sizeof(*morefs));
+    size_t count = 0;
+    if (!morefs)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (size_t i = look->at; i < c->nodes_count; i++)
+        if (usage_concerns(look, &c->nodes[i]))
+            morefs[count++] = node_machine(&c->nodes[i]);
+    look->waiter.run = run;
+    look->waiter.arg = run_arg;
+    return machine_usage_ask(look->usage,
+                             &(struct machine_question){.link = call->link,
+                                                        .morefs = morefs,
+                                                        .count = count,
+                                                        .party = net_party(http_request_client(call->req)),
+                                                        .request_id = http_request_id(call->req)},
+                             &look->waiter, err);
+}
+
+/* What the viewer may see of it. */
+static void usage_add(const struct api_call *call, struct usage_look *look) {
+    const struct vim_machine_list *found = machine_usage_get(&look->waiter);
+    const struct cluster *c = look->filter.entry->record;
+    for (size_t i = look->at; i < c->nodes_count; i++) {
+        if (!usage_concerns(look, &c->nodes[i]) || !node_is_visible(call, &c->nodes[i], &look->filter))
             continue;
-        of->nodes[of->count] = &c->nodes[i];
-        of->morefs[of->count++] = moref;
+        for (size_t k = 0; k < found->count; k++)
+            if (str_eq(node_machine(&c->nodes[i]), found->items[k].moref))
+                (void)json_array_append_new(look->items, usage_view(&c->nodes[i], &found->items[k]));
     }
 }
 
-static bool usage_was_gathered(const struct cluster *c, size_t at) {
-    for (size_t i = 0; i < at; i++)
-        if (node_machine(&c->nodes[i]) && str_eq(c->nodes[i].seen->vcenter_id, c->nodes[at].seen->vcenter_id))
-            return true;
-    return false;
+static int usage_go_on(struct api_call *call, struct http_response *resp, struct err *err);
+
+/* A vCenter that does not answer is named; what other vCenters tell is shown all the same. In the thread that brought the answer. */
+static int usage_take(struct http_request *req, struct http_response *resp, struct err *err) {
+    struct api_call *call = api_call_of(req);
+    struct usage_look *look = call->feature.data;
+    log_set_request_id(http_request_id(req));
+    if (look->waiter.code)
+        (void)json_array_append_new(look->silent, json_string(link_id(call->link)));
+    else
+        usage_add(call, look);
+    machine_usage_leave(look->usage, &look->waiter);
+    look->at++;
+    return usage_go_on(call, resp, err);
+}
+
+static int usage_go_on(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct usage_look *look = call->feature.data;
+    const struct cluster *c = look->filter.entry->record;
+    for (; look->at < c->nodes_count; look->at++) {
+        if (!usage_is_due(call, look))
+            continue;
+        const char *vcenter_id = c->nodes[look->at].seen->vcenter_id;
+        if (!api_use_link(call, vcenter_id, NULL) && !link_is_away(call->link))
+            return http_request_go_slow_by(call->req, usage_wait, call, usage_take);
+        (void)json_array_append_new(look->silent, json_string(vcenter_id));
+    }
+    return reply_json(resp, 200, json_pack("{sO sO}", "items", look->items, "silent_vcenters", look->silent), err);
 }
 
 int h_clusters_usage(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct node_filter filter;
-    struct node_usage of = {0};
-    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &filter.entry,
-                                           &filter.mask, err);
-    if (rc)
-        return rc;
-    const struct cluster *c = filter.entry->record;
-    json_t *items = json_array(), *silent = json_array();
-    of.nodes = calloc(c->nodes_count + 1, sizeof(*of.nodes));
-    of.morefs = calloc(c->nodes_count + 1, sizeof(*of.morefs));
-    for (size_t i = 0; of.nodes && of.morefs && i < c->nodes_count; i++) {
-        if (!node_machine(&c->nodes[i]) || usage_was_gathered(c, i))
-            continue;
-        usage_gather(call, &filter, i, &of);
-        if (of.count)
-            usage_add(call, &of, items, silent);
-    }
-    rc = of.nodes && of.morefs ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-    free(of.nodes);
-    free(of.morefs);
-    json_t *answer = json_pack("{so so}", "items", items, "silent_vcenters", silent);
-    if (!rc)
-        return reply_json(resp, 200, answer, err);
-    json_decref(answer);
-    return rc;
+    struct usage_look *look = calloc(1, sizeof(*look));
+    if (!look)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *look = (struct usage_look){.usage = call->api->machine_usage, .items = json_array(), .silent = json_array()};
+    api_set_part(&call->feature, look, usage_look_free);
+    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"),
+                                           &look->filter.entry, &look->filter.mask, err);
+    return rc ? rc : usage_go_on(call, resp, err);
 }
 
 /* -- the nodes of several clusters ---------------------------------------------------------------------------------------- */

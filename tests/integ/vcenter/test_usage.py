@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import requests
+from env.api import Api
+from env.clock import Clock, clocked_world
 from env.full import World, add_vcenter, register
+from env.many import Many
 from env.watching import add_cluster, nodes, until, until_watching
 
 CP, WORKER, WEST = (f"50010000-0000-4000-8000-000000000{number}" for number in (101, 102, 171))
 GIB = 1 << 30
 
 
+KEPT_S = 11
+
+
 @pytest.fixture(scope="module")
-def place() -> Iterator[World]:
-    with World("u") as world:
+def clocked() -> Iterator[tuple[World, Clock]]:
+    with clocked_world("u") as (world, clock):
         add_vcenter(world.kaasd, world.vcenter)
         register(world.kaasd, world.vcenter)
         until_watching(world)
-        yield world
+        yield world, clock
+
+
+@pytest.fixture(scope="module")
+def place(clocked: tuple[World, Clock]) -> World:
+    return clocked[0]
+
+
+@pytest.fixture(autouse=True)
+def clock(clocked: tuple[World, Clock]) -> Clock:
+    """What vCenter told the test before is not kept any more."""
+    clocked[1].advance(KEPT_S)
+    return clocked[1]
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +97,10 @@ def refuse(place: World, moref: str) -> None:
     place.vcenter.control.fault("RetrievePropertiesEx", "body", count=1, status=500, content_type="text/xml", body=body)
 
 
-def test_one_that_may_not_be_read_is_left_out(place: World, cluster: str) -> None:
+def test_one_that_may_not_be_read_is_left_out(place: World, cluster: str, clock: Clock) -> None:
     refuse(place, nodes(place, cluster)["w-0"]["vm"]["moref"])
     assert sorted(usage(place, cluster)) == ["cp-0", "w-1"]
+    clock.advance(KEPT_S)
     assert sorted(usage(place, cluster)) == ["cp-0", "w-0", "w-1"]
 
 
@@ -101,3 +122,63 @@ def test_a_vcenter_that_does_not_answer_is_named(place: World, cluster: str) -> 
     answer = place.admin.get(f"/v2/clusters/{cluster}/usage")
     place.vcenter.control.clear_faults()
     assert answer == {"items": [], "silent_vcenters": [place.vcenter.instance_uuid]}
+
+
+# -- many who look, and a vCenter that hangs ---------------------------------------------------------------------------------------------
+
+
+def look(api: Api, cluster: str) -> requests.Response:
+    return api.call("GET", f"/v2/clusters/{cluster}/usage")
+
+
+def busy(api: Api, pool: str) -> int:
+    """Threads of a pool that are at work."""
+    lines = api.call("GET", "/metrics").text.splitlines()
+    return sum(int(line.split()[-1]) for line in lines if line.startswith(f'kaas_worker_pool_busy_threads{{pool="{pool}"'))
+
+
+def waiting(api: Api) -> int:
+    lines = api.call("GET", "/metrics").text.splitlines()
+    return sum(int(line.split()[-1]) for line in lines if line.startswith("kaas_http_suspended_requests"))
+
+
+def test_of_all_who_look_at_a_time_one_asks(place: World, cluster: str, clock: Clock) -> None:
+    """And who looks within the next seconds is told the same; each what they may see."""
+    people = [place.admin, place.sign_in("viewer-east")]
+    held = place.vcenter.control.hold("RetrievePropertiesEx", executed=False, count=1)
+    with ThreadPoolExecutor(20) as crowd:
+        answers = [crowd.submit(look, people[n % 2], cluster) for n in range(20)]
+        place.vcenter.control.await_held(held)
+        until(lambda: waiting(place.admin) >= 20, "all of them waiting")
+        place.vcenter.control.release(held)
+        given = [answer.result() for answer in answers]
+    given += [look(people[n % 2], cluster) for n in range(20)]
+    assert [answer.status_code for answer in given] == [200] * 40
+    assert [len(answer.json()["items"]) for answer in given] == [3, 2] * 20
+    ids = {answer.headers["KaaS-Request-Id"] for answer in given}
+    asked = [call["op"] for call in place.vcenter.control.calls() if call.get("operation_id") in ids]
+    assert asked == ["RetrievePropertiesEx"]
+    clock.advance(KEPT_S)
+    last = look(place.admin, cluster).headers["KaaS-Request-Id"]
+    assert [call["op"] for call in place.vcenter.control.calls() if call.get("operation_id") == last] == ["RetrievePropertiesEx"]
+
+
+def test_a_vcenter_that_hangs_takes_no_worker_from_others() -> None:
+    """Whoever looks at clusters there waits in its own workers, and not for long: another vCenter is judged meanwhile."""
+    with Many(2) as many:
+        first, second = many.vcenters
+        looked_at = []
+        for number, uuid in enumerate((CP, WORKER)):
+            node = {"name": "cp-0", "role": "control_plane", "vcenter_id": first.instance_uuid, "vm_instance_uuid": uuid}
+            looked_at.append(many.add_cluster(many.admin, f"hangs-{number}", first, nodes=[node]))
+        for known in looked_at:
+            until(lambda known=known: next(many.admin.items(f"/v2/clusters/{known}/nodes"))["vm"], "the machine of the node")  # type: ignore[misc]
+        held = first.control.hold("RetrievePropertiesEx", executed=False)
+        with ThreadPoolExecutor(12) as crowd:
+            answers = [crowd.submit(look, many.admin, known) for known in looked_at * 6]
+            first.control.await_held(held)
+            assert busy(many.admin, "outside") == 0
+            assert many.admin.expect(200, "POST", f"/v2/vcenters/{second.instance_uuid}/doctor")["checks"]
+            told = [answer.result() for answer in answers]
+        first.control.release(held)
+        assert [answer.json() for answer in told] == [{"items": [], "silent_vcenters": [first.instance_uuid]}] * 12

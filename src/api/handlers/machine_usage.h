@@ -1,0 +1,39 @@
+/* What virtual machines use now, for all who look: one question at a time, kept for some seconds. Layer 6 (api); private to this folder.
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The answer depends on the vCenter and the machines alone, never on who looks: what somebody may not see is left out afterwards. What went wrong is
+ * kept as well, so that nobody makes a vCenter that hangs be asked again and again. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "singleflight.h"
+#include "vim_machine.h"
+
+struct link;
+struct machine_usage;
+
+/* ERR_NOMEM. */
+int machine_usage_new(struct machine_usage **out, struct err *err);
+void machine_usage_free(struct machine_usage *usage); /* no question may be under way; NULL is allowed */
+
+/* Machines of one vCenter, and who wants to know. Borrowed. */
+struct machine_question {
+    struct link *link;
+    const char *const *morefs;
+    size_t count;
+    uint64_t party; /* net_addr.h */
+    const char *request_id;
+};
+/* Sees to it that waiter->run is called once, by any thread, also by this one: with code 0 when an answer is there. vCenter is asked in the worker pool of
+ * the link. Does not block. ERR_BUSY, ERR_NOMEM: then run is not called. */
+int machine_usage_ask(struct machine_usage *usage, const struct machine_question *question, struct singleflight_waiter *waiter,
+                      struct err *err);
+
+/* The answer of a waiter whose code is 0; valid until machine_usage_leave. */
+const struct vim_machine_list *machine_usage_get(const struct singleflight_waiter *waiter);
+
+/* Gives it back, and the waiter is as new. Not between machine_usage_ask and its run. */
+void machine_usage_leave(struct machine_usage *usage, struct singleflight_waiter *waiter);
