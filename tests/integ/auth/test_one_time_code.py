@@ -385,8 +385,18 @@ def test_with_a_session_its_cookies_go(place: Place, viewer: Api) -> None:
     gone.expect(204, "POST", "/v2/password", headers=X_KAAS, json={"old_password": local, "new_password": local + "s"})
     keep(gone)
     assert rows(place, gone) == 1
-    place.admin.expect(200, "PATCH", f"/v2/users/{made['id']}", json={"disabled": True}, headers={"Content-Type": "application/merge-patch+json"})
+    merge = {"Content-Type": "application/merge-patch+json"}
+    place.admin.expect(200, "PATCH", f"/v2/users/{made['id']}", json={"disabled": True}, headers=merge)
     assert rows(place, gone) == 0
+
+
+def test_a_cookie_whose_time_is_over_is_nothing(place: Place, viewer: Api) -> None:
+    """Also while its row is still there."""
+    cookie = keep(viewer)
+    sid = claims_of(str(viewer.token))["sid"]
+    place.world.db.query(f"UPDATE login_codes SET ends_at_ms = 1 WHERE sid = '{sid}'", database="kaas")
+    assert is_nothing(load(place, cookie))
+    assert viewer.call("GET", "/v2/whoami").status_code == 200
 
 
 def test_a_cookie_opens_nothing_else(place: Place, viewer: Api) -> None:

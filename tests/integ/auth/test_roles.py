@@ -284,6 +284,8 @@ def test_explain_names_groups_and_mappings(place: Place, give: Give) -> None:
     assert (grant["matched"], grant["principal_id"]) == (True, place.group("kaas-viewers"))
     assert (told["visible"], told["role"], told["principal_id"]) == (True, "user", place.person("bob"))
     assert [r["object_id"] for r in mine["rules"] if r["kind"] == "role_mapping"] == [used["id"]], "others are not for bob"
+    own = [r["object_id"] for r in bob.get("/v2/whoami")["rules"] if r["kind"] == "role_mapping"]
+    assert used["id"] in own and unused["id"] not in own, "nor are they bob's own"
     absent = explain(place.admin, cluster, place.person("zoë"))
     assert (absent["visible"], absent["role"], absent["basis"]) == (True, "user", "directory"), "looked up there"
     place.admin.refused(404, "not_found", "GET", f"/v2/clusters/{cluster}/explain", params={"principal": "nobody-of-that-name"})

@@ -304,12 +304,15 @@ def test_a_session_that_an_administrator_ends_there_ends_here(own: tuple[World, 
     made = world.vcenter.control.login("viewer-east@vsphere.local")
     viewer = world.kaasd.api().login_session(world.vcenter.instance_uuid, made["cookie"])
     assert viewer.names() == ["prod-1", "prod-2", "stretched"]
+    cookie = viewer.call("POST", "/v2/session/cookie", headers={"X-KaaS": "1"}).headers["Set-Cookie"].split(";")[0]
     before = metric(world.admin, "kaas_watch_permissions_total")
     with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
         instance.RetrieveContent().sessionManager.TerminateSession([made["key"]])
     until(lambda: metric(world.admin, "kaas_watch_permissions_total") > before, "the event")
     until(lambda: viewer.call("GET", "/v2/clusters").status_code == 401, "the end of the session")
     viewer.refused(401, "session_ended", "GET", "/v2/whoami")
+    answer = world.kaasd.api().call("POST", "/v2/token/refresh", headers={"X-KaaS": "1", "Cookie": cookie})
+    assert (answer.status_code, "Max-Age=0" in answer.headers["Set-Cookie"]) == (204, True), "nor does it go on by loading the page again"
 
 
 def test_the_session_of_an_extension_is_refused(world: World) -> None:

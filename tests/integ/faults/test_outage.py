@@ -49,6 +49,8 @@ def test_grace_in_an_outage(outage: tuple[World, Clock]) -> None:
     world, clock = outage
     viewer = world.by_ticket("viewer-east")
     assert viewer.names() == visible_to("viewer-east")
+    kept = viewer.call("POST", "/v2/session/cookie", headers={"X-KaaS": "1"}).headers["Set-Cookie"].split(";")[0]
+    by_cookie = {"X-KaaS": "1", "Cookie": kept}
     world.vcenter.control.close_port()
     until(lambda: "vcenter" in stale(viewer), "the mark of the vCenter")
     clock.advance(HARD_S / 4)
@@ -57,12 +59,14 @@ def test_grace_in_an_outage(outage: tuple[World, Clock]) -> None:
     assert "rights" in stale(viewer)
     assert viewer.get("/v2/whoami")["vcenters"][0]["rights"] == "grace"
     viewer.refused(503, "rights_unknown", "POST", "/v2/token/refresh")
+    world.kaasd.api().refused(503, "rights_unknown", "POST", "/v2/token/refresh", headers=by_cookie)  # nor by loading the page again
     until(lambda: noted(world), "the line in the audit log")
     assert "rights" in stale(viewer)
     come_back(world, clock)
     until(lambda: stale(viewer) == [""], "the vCenter again")
     assert len(noted(world)) == 1
     assert viewer.get("/v2/whoami")["vcenters"][0]["rights"] in {"fresh", "aging"}
+    world.kaasd.api().expect(200, "POST", "/v2/token/refresh", headers=by_cookie)
     viewer.expect(200, "POST", "/v2/token/refresh")
 
 
