@@ -85,7 +85,8 @@ def test_who_is_at_the_page_is_signed_in(site: Site) -> None:
 
 
 def test_who_leaves_the_page_and_comes_back_is_signed_in_each_time(site: Site) -> None:
-    """A page that is one program, as HX Connect is, makes the frame anew whenever somebody comes back; so does the browser's way back."""
+    """A page that is one program, as HX Connect is, makes the frame anew when somebody comes back to it; so does the browser's way back.
+    The session of a frame that is left ends: each visit would be one more, and in the end that of a page that is open would have to go."""
     page = site.open().page
     expect_rows(page)
     for visits, leave in enumerate(("click", "click", "back"), 2):
@@ -97,6 +98,7 @@ def test_who_leaves_the_page_and_comes_back_is_signed_in_each_time(site: Site) -
             page.get_by_role("link", name="Kubernetes").click()
         expect_rows(page)
         assert site.host.asked == visits
+        until(lambda left=visits - 1: len(site.mock.world.ended) == left, "the end of what was left")  # type: ignore[misc]
     page.reload()
     expect_rows(page)
     assert (site.host.asked, set(page.evaluate("kaas.states"))) == (5, {"signed-in"})

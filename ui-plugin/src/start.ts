@@ -55,8 +55,14 @@ export function start(app: App, host: Host): Session {
     isSignedIn = session.state.signedIn;
     host.tell(isSignedIn ? 'signed-in' : 'signed-out');
   });
+  if (!host.keepsCookie) window.addEventListener('pagehide', ({ persisted }) => !persisted && leave(api, session.token()));
   void session.resume();
   return session;
+}
+
+/** Without a cookie nobody goes on with the session of a page that is gone: it would only take the place of another one of the same person. */
+function leave(api: ApiClient, token: string | null): void {
+  if (token !== null) api.endSession(token).catch(() => undefined);
 }
 
 /** Takes effect at once. */

@@ -63,6 +63,8 @@ interface Call {
   /** The browser may answer the service's question for a Kerberos ticket (RFC 4559), for which it must be allowed to send credentials. */
   negotiates?: boolean;
   timeoutMs?: number;
+  /** The browser sends it also when the page is being left. */
+  outlivesPage?: boolean;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -165,9 +167,9 @@ export class ApiClient {
     await this.send({ method: 'POST', path: 'logout', token, needsCookie: true });
   }
 
-  /** Ends the session of `token`; the browser's cookie stays, whoever's it is. */
+  /** Ends the session of `token`, also for a page that is being left; the browser's cookie stays, whoever's it is. */
   async endSession(token: string): Promise<void> {
-    await this.send({ method: 'POST', path: 'logout', token });
+    await this.send({ method: 'POST', path: 'logout', token, outlivesPage: true });
   }
 
   /** Replaces the caller's own password. Throws ApiError (`invalid_credentials` for a wrong old one, `unprocessable` for a new one that is not good enough). */
@@ -356,6 +358,7 @@ export class ApiClient {
         credentials: call.negotiates || (call.needsCookie && this.options.keepsCookie) ? 'same-origin' : 'omit',
         redirect: 'error',
         referrerPolicy: 'no-referrer',
+        keepalive: call.outlivesPage ?? false,
         signal,
       });
       return await readAnswer<T>(response);
