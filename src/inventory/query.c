@@ -10,6 +10,7 @@
 
 #include "digest.h"
 #include "limits.h"
+#include "names.h"
 #include "render.h"
 #include "str.h"
 
@@ -100,7 +101,8 @@ static struct sort_key inventory_query_key_of(const struct inventory_platform *p
 static int compare_keys(const struct inventory_cluster_query *query, const struct sort_key *a, const struct sort_key *b) {
     int order = (a->number > b->number) - (a->number < b->number);
     if (!order)
-        order = query->sort == INVENTORY_SORT_KUBERNETES_VERSION ? strverscmp(a->text, b->text) : strcmp(a->text, b->text);
+        order = query->sort == INVENTORY_SORT_KUBERNETES_VERSION ? kubernetes_version_compare(a->text, b->text)
+                                                                 : strcmp(a->text, b->text);
     if (order)
         return query->is_descending ? -order : order;
     return strcmp(a->name, b->name);

@@ -99,13 +99,25 @@ static bool is_kubernetes_version(const char *text) {
     return (*text == '-' || *text == '+') && text[1] && text[1 + strspn(text + 1, LETTERS DIGITS ".+-")] == '\0';
 }
 
+/* Words of a pre-release of Kubernetes itself: what distributions write behind a hyphen ("-eks-a737599", "-gke.100") comes after the release. */
+static bool is_prerelease(const char *rest) {
+    return str_starts(rest, "-alpha") || str_starts(rest, "-beta") || str_starts(rest, "-rc");
+}
+
+int kubernetes_version_compare(const char *a, const char *b) {
+    const size_t n = strspn(a, DIGITS ".");
+    if (n == strspn(b, DIGITS ".") && !strncmp(a, b, n) && is_prerelease(a + n) != is_prerelease(b + n))
+        return is_prerelease(a + n) ? -1 : 1;
+    return strverscmp(a, b);
+}
+
 int name_check_kubernetes_version(const char *version, struct err *err) {
     if (str_empty(version))
         return err_set(err, ERR_UNPROCESSABLE, "kubernetes_version is empty");
     if (strlen(version) <= KAAS_VERSION_BYTES_MAX && is_kubernetes_version(version))
         return 0;
     (void)err_set(err, ERR_UNPROCESSABLE, "kubernetes_version \"%.80s\" is not a Kubernetes version", version);
-    (void)err_remedy(err, "write three numbers, without a leading v, as in 1.31.2 or 1.31.2-rc.1");
+    (void)err_remedy(err, "write three numbers, as in 1.31.2, v1.31.2 or 1.31.2-rc.1");
     return ERR_UNPROCESSABLE;
 }
 

@@ -20,6 +20,10 @@ int name_check(const char *name, const char *what, struct err *err);
  * Cyrillic a is somebody else who looks the same. ERR_UNPROCESSABLE. */
 int name_check_script(const char *name, const char *what, struct err *err);
 
+/* Orders versions of Kubernetes: by their numbers, then alpha, beta and release candidates before the release (Semantic Versioning 2.0.0, 11), then what
+ * distributions put behind it. As strcmp. */
+int kubernetes_version_compare(const char *a, const char *b);
+
 /* Checks a Kubernetes version "1.31.2" (no leading v; optional -suffix or +suffix of letters, digits, dots, dashes). ERR_UNPROCESSABLE. */
 int name_check_kubernetes_version(const char *version, struct err *err);
 

@@ -38,10 +38,15 @@ static int member_json_refuse_word(const struct member *m, const char *word, str
     return err_set(err, ERR_UNPROCESSABLE, "the %s \"%.40s\" is none of %s", m->json, word, known.data);
 }
 
+/* Kubernetes itself writes v1.31.2; kept without. */
+static const char *member_json_plain(const struct member *m, const char *text) {
+    return text && m->rule == RULE_KUBERNETES_VERSION && *text == 'v' ? text + 1 : text;
+}
+
 static int read_member(const json_t *value, const struct member *m, void *record, struct err *err) {
     const int64_t number = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
     if (m->kind == MEMBER_TEXT)
-        return str_replace(member_text_at(m, record), json_string_value(value), err);
+        return str_replace(member_text_at(m, record), member_json_plain(m, json_string_value(value)), err);
     if (m->words)
         return member_set_word(m, record, json_string_value(value)) && member_number(m, record) >= m->first
                    ? 0

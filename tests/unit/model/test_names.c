@@ -90,6 +90,21 @@ static void kubernetes_versions(void **state) {
     assert_int_equal(name_check_kubernetes_version(NULL, NULL), ERR_UNPROCESSABLE);
 }
 
+static void versions_are_ordered_as_kubernetes_releases_them(void **state) {
+    static const char *const ordered[] = {
+        "1.9.0",          "1.10.0",        "1.21.7-alpha.1", "1.21.7-beta.0",  "1.21.7-rc.10",   "1.21.7-rc2+rke2r3",
+        "1.21.7",         "1.21.7+rke2r1", "1.21.7+rke2r2",  "1.21.7+rke2r10", "1.21.7-eks-a73", "1.21.7-gke.99",
+        "1.21.7-gke.100", "1.21.8-rc.1",   "1.21.8"};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(ordered); i++)
+        for (size_t k = 0; k < UNIT_COUNT(ordered); k++) {
+            const int order = kubernetes_version_compare(ordered[i], ordered[k]);
+            if ((order < 0) != (i < k) || (order > 0) != (i > k))
+                print_error("%s, %s: %d\n", ordered[i], ordered[k], order);
+            assert_true((order < 0) == (i < k) && (order > 0) == (i > k));
+        }
+}
+
 static void hosts(void **state) {
     static const struct row rows[] = {
         {"vc.example.com", NULL},
@@ -208,6 +223,7 @@ int main(void) {
         cmocka_unit_test(object_names),
         cmocka_unit_test(scripts_of_a_name),
         cmocka_unit_test(kubernetes_versions),
+        cmocka_unit_test(versions_are_ordered_as_kubernetes_releases_them),
         cmocka_unit_test(hosts),
         cmocka_unit_test(urls),
         cmocka_unit_test(url_length_and_silence),
