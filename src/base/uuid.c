@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 #include <uuid/uuid.h>
 
@@ -38,4 +40,19 @@ void uuid_new(char out[UUID_TEXT_BYTES]) {
 bool uuid_is_valid(const char *text) {
     uuid_t id;
     return text && uuid_parse(text, id) == 0;
+}
+
+void uuid_turn(const char *uuid, char out[UUID_TEXT_BYTES]) {
+    static const unsigned char turned[] = {6, 7, 4, 5, 2, 3, 0, 1, 8, 11, 12, 9, 10, 13, 16, 17, 14, 15};
+    memcpy(out, uuid, UUID_TEXT_BYTES);
+    for (size_t i = 0; i < sizeof(turned); i++)
+        out[i] = uuid[turned[i]];
+}
+
+bool uuid_is_same_machine(const char *a, const char *b) {
+    char turned[UUID_TEXT_BYTES];
+    if (!uuid_is_valid(a) || !uuid_is_valid(b))
+        return false;
+    uuid_turn(a, turned);
+    return !strcasecmp(a, b) || !strcasecmp(turned, b);
 }

@@ -14,6 +14,13 @@ void uuid_new(char out[UUID_TEXT_BYTES]);
 /* True for 8-4-4-4-12 hex digits, either case. */
 bool uuid_is_valid(const char *text);
 
+/* The UUID (8-4-4-4-12 digits) with the bytes of its first three fields turned round. SMBIOS has them so (DMTF DSP0134, 7.2.1): vSphere shows them as they
+ * lie there; a guest turns them or not, by the version of SMBIOS that its hardware claims. */
+void uuid_turn(const char *uuid, char out[UUID_TEXT_BYTES]);
+
+/* Are these the same in one byte order or the other? Case does not count. False for what is no UUID, and NULL. */
+bool uuid_is_same_machine(const char *a, const char *b);
+
 /* n random bytes from the kernel; ends the process if the kernel has none, since nothing safe could follow. */
 void random_bytes(void *out, size_t n);
 

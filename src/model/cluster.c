@@ -10,6 +10,7 @@
 
 #include "names.h"
 #include "str.h"
+#include "uuid.h"
 
 #define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -412,7 +413,8 @@ static const struct member target_members[] = {
     MEMBER(node_target, cluster_id),       MEMBER(node_target, node_id),
     MEMBER(node_target, node_name),        MEMBER(node_target, vm_name),
     MEMBER(node_target, vm_instance_uuid), MEMBER(node_target, vm_bios_uuid),
-    MEMBER(node_target, vcenter_id),       MEMBERS_END,
+    MEMBER(node_target, vcenter_id),       MEMBER(node_target, seen_moref),
+    MEMBER(node_target, seen_name),        MEMBERS_END,
 };
 
 const char *vm_match_name(enum vm_match match) {
@@ -452,7 +454,7 @@ bool node_observation_same(const struct node_observation *a, const struct node_o
 }
 
 enum vm_match observation_judge(const struct node_identity *known, const struct node_observation *told) {
-    const bool is_declared_bios = known->declared_bios_uuid && str_eq_nocase(told->bios_uuid, known->declared_bios_uuid);
+    const bool is_declared_bios = uuid_is_same_machine(told->bios_uuid, known->declared_bios_uuid);
     if (told->match == VM_MATCH_NONE)
         return VM_MATCH_NONE;
     if (known->declared_instance_uuid)

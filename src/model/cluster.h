@@ -19,7 +19,7 @@
 enum vm_match {
     VM_MATCH_NONE,          /* the vCenter has no virtual machine for this node (now) */
     VM_MATCH_INSTANCE_UUID, /* config.instanceUuid is the one that was declared */
-    VM_MATCH_BIOS_UUID,     /* config.uuid is the one that was declared */
+    VM_MATCH_BIOS_UUID,     /* config.uuid is the one that was declared, in one byte order or the other (uuid_turn) */
     VM_MATCH_NAME,          /* exactly one virtual machine of the vCenter has the node's VM name */
     VM_MATCH_MISMATCH, /* one was found, but it is not the node's: another identity is known, or it belongs to another node */
     VM_MATCH_COUNT
@@ -65,6 +65,8 @@ struct node_target {
     char *vm_instance_uuid; /* declared, else the one that it was bound to at its first match; NULL: neither */
     char *vm_bios_uuid;     /* declared; NULL: unknown */
     char *vcenter_id;       /* declared, else the one that it was bound on; NULL: unknown yet */
+    char *seen_moref;       /* of the virtual machine that it is bound to, while that is there; NULL: none */
+    char *seen_name;        /* what that was called last */
 };
 void node_target_done(struct node_target *t); /* NULL is allowed */
 
@@ -162,9 +164,9 @@ static const struct member node_members[] = {
     MEMBER(node, kubernetes_version, .rule = RULE_KUBERNETES_VERSION, .writers = BY_REPORT, .flags = MEMBER_OPTIONAL),
     MEMBER(node, address, .rule = RULE_IP_ADDRESS, .writers = BY_REPORT, .flags = MEMBER_OPTIONAL),
     MEMBER(node, vcenter_id, .rule = RULE_UUID, .writers = BY_ADMIN | BY_REPORT, .flags = MEMBER_OPTIONAL | MEMBER_NOCASE),
-    MEMBER(node, vm_instance_uuid, .rule = RULE_UUID, .writers = BY_ADMIN | BY_REPORT,
+    MEMBER(node, vm_instance_uuid, .rule = RULE_VM_UUID, .writers = BY_ADMIN | BY_REPORT,
            .flags = MEMBER_OPTIONAL | MEMBER_NOCASE | MEMBER_LOWER),
-    MEMBER(node, vm_bios_uuid, .rule = RULE_UUID, .writers = BY_ADMIN | BY_REPORT,
+    MEMBER(node, vm_bios_uuid, .rule = RULE_VM_UUID, .writers = BY_ADMIN | BY_REPORT,
            .flags = MEMBER_OPTIONAL | MEMBER_NOCASE | MEMBER_LOWER),
     MEMBER(node, vm_name, .rule = RULE_LINE, .max = KAAS_VM_NAME_CHARS_MAX, .writers = BY_ADMIN | BY_REPORT,
            .flags = MEMBER_OPTIONAL),

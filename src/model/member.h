@@ -28,6 +28,7 @@ enum member_kind {
 enum member_rule {
     RULE_NONE,
     RULE_UUID,
+    RULE_VM_UUID, /* of a virtual machine: given in one of several ways (vm_uuid_parse), kept plain */
     RULE_NAME,
     RULE_TEXT, /* of up to `max` characters */
     RULE_LINE, /* of one line, up to `max` characters */

@@ -257,6 +257,45 @@ int name_check_uuid(const char *id, const char *what, struct err *err) {
     return err_set(err, ERR_UNPROCESSABLE, "%s \"%.80s\" is not a UUID", what, id ? id : "");
 }
 
+/* The 16 bytes, in the order in which vSphere shows them. */
+static bool read_serial(const char *text, char *out) {
+    static const size_t hyphens[] = {8, 13, 18, 23};
+    size_t n = 0, next = 0;
+    for (; *text; text++) {
+        if (*text == ' ' || *text == '-')
+            continue;
+        if (next < ARRAY_COUNT(hyphens) && n == hyphens[next]) {
+            out[n++] = '-';
+            next++;
+        }
+        if (n == UUID_TEXT_BYTES - 1)
+            return false;
+        out[n++] = *text;
+    }
+    out[n] = '\0';
+    return uuid_is_valid(out);
+}
+
+bool vm_uuid_parse(const char *text, char *out) {
+    static const char scheme[] = "vsphere://", serial[] = "VMware-";
+    if (!strncasecmp(text, serial, sizeof(serial) - 1))
+        return read_serial(text + sizeof(serial) - 1, out);
+    if (!strncasecmp(text, scheme, sizeof(scheme) - 1))
+        text += sizeof(scheme) - 1;
+    if (!uuid_is_valid(text))
+        return false;
+    memcpy(out, text, UUID_TEXT_BYTES);
+    return true;
+}
+
+int name_check_vm_uuid(const char *id, const char *what, struct err *err) {
+    if (!name_check_uuid(id, what, err))
+        return 0;
+    return err_remedy(err,
+                      "write it as 420e3f74-ea84-f9a2-7736-6106bb5dbf6b, or as the node shows it: its systemUUID, its providerID"
+                      " (vsphere://...), or the serial number of its machine (VMware-42 0e ...)");
+}
+
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */
 
 #define DIFFERENT_MIN 5

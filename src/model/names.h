@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -42,6 +43,13 @@ int name_check_moref(const char *moref, const char *what, struct err *err);
 
 /* Checks that it is a UUID; NULL is none. ERR_UNPROCESSABLE. */
 int name_check_uuid(const char *id, const char *what, struct err *err);
+
+/* Reads the UUID of a virtual machine as others write it: plain, "vsphere://UUID" (a node's providerID), "VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b" (the
+ * serial number of SMBIOS). `out` has UUID_TEXT_BYTES. False if it is none of them. */
+bool vm_uuid_parse(const char *text, char *out);
+
+/* As name_check_uuid, with a remedy that tells what is taken. */
+int name_check_vm_uuid(const char *id, const char *what, struct err *err);
 
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */
 

@@ -12,15 +12,6 @@
 #define MACHINE "VirtualMachine"
 #define HOST "HostSystem"
 
-/* SMBIOS has the first three fields of a UUID with their bytes turned round (DMTF DSP0134, 7.2.1). vSphere shows them as they lie there; a guest turns them
- * or not, by the version of SMBIOS that its hardware claims. Gives the other order. */
-static void vim_location_turn_uuid(const char *uuid, char out[UUID_TEXT_BYTES]) {
-    static const unsigned char turned[] = {6, 7, 4, 5, 2, 3, 0, 1, 8, 11, 12, 9, 10, 13, 16, 17, 14, 15};
-    memcpy(out, uuid, UUID_TEXT_BYTES);
-    for (size_t i = 0; i < sizeof(turned); i++)
-        out[i] = uuid[turned[i]];
-}
-
 struct vim_location_search {
     const char *uuid;
     struct vim_location found;
@@ -82,7 +73,7 @@ static int vim_location_op(struct vim_context *ctx, void *arg, struct err *err) 
     int rc = vim_location_find(ctx, search->uuid, machine, err);
     search->found = (struct vim_location){.host = ""};
     if (!rc && !machine[0]) {
-        vim_location_turn_uuid(search->uuid, turned);
+        uuid_turn(search->uuid, turned);
         rc = vim_location_find(ctx, turned, machine, err);
     }
     if (rc)

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "member_json.h"
 
+#include "names.h"
 #include "str.h"
 #include "strbuf.h"
+#include "uuid.h"
 
 #define WORDS_BYTES_MAX 512
 #define MEMBERS_MAX 48
@@ -38,15 +40,18 @@ static int member_json_refuse_word(const struct member *m, const char *word, str
     return err_set(err, ERR_UNPROCESSABLE, "the %s \"%.40s\" is none of %s", m->json, word, known.data);
 }
 
-/* Kubernetes itself writes v1.31.2; kept without. */
-static const char *member_json_plain(const struct member *m, const char *text) {
-    return text && m->rule == RULE_KUBERNETES_VERSION && *text == 'v' ? text + 1 : text;
+/* Some texts are written in several ways, by Kubernetes and its nodes; one of them is kept. */
+static const char *member_json_plain(const struct member *m, const char *text, char uuid[UUID_TEXT_BYTES]) {
+    if (text && m->rule == RULE_KUBERNETES_VERSION && *text == 'v')
+        return text + 1;
+    return text && m->rule == RULE_VM_UUID && vm_uuid_parse(text, uuid) ? uuid : text;
 }
 
 static int read_member(const json_t *value, const struct member *m, void *record, struct err *err) {
     const int64_t number = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
+    char uuid[UUID_TEXT_BYTES];
     if (m->kind == MEMBER_TEXT)
-        return str_replace(member_text_at(m, record), member_json_plain(m, json_string_value(value)), err);
+        return str_replace(member_text_at(m, record), member_json_plain(m, json_string_value(value), uuid), err);
     if (m->words)
         return member_set_word(m, record, json_string_value(value)) && member_number(m, record) >= m->first
                    ? 0

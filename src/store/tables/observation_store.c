@@ -12,6 +12,11 @@
 
 DB_LIST_DEFINE(node_target_list, node_target_done);
 
+/* Of the virtual machine that a node is bound to, as long as it is its own and in the vCenter that has the say. */
+#define BOUND_THERE(column)                                                                                                  \
+    "IF(o.bound_uuid IS NULL OR o.vm_match IN ('none', 'mismatch') OR o.vcenter_id <> COALESCE(n.vcenter_id, o.vcenter_id)," \
+    " NULL, " column ")"
+
 static const struct member target_members[] = {
     MEMBER_AS(node_target, cluster_id, "n.cluster_id", NULL),
     MEMBER_AS(node_target, node_id, "n.id", NULL),
@@ -20,6 +25,8 @@ static const struct member target_members[] = {
     MEMBER_AS(node_target, vm_instance_uuid, "COALESCE(n.vm_instance_uuid, o.bound_uuid)", NULL),
     MEMBER_AS(node_target, vm_bios_uuid, "n.vm_bios_uuid", NULL),
     MEMBER_AS(node_target, vcenter_id, "COALESCE(n.vcenter_id, IF(o.bound_uuid IS NULL, NULL, o.vcenter_id))", NULL),
+    MEMBER_AS(node_target, seen_moref, BOUND_THERE("o.vm_moref"), NULL),
+    MEMBER_AS(node_target, seen_name, BOUND_THERE("o.vm_name"), NULL),
     MEMBERS_END,
 };
 static const struct db_table target_table = {.name = "nodes n LEFT JOIN node_observations o ON o.node_id = n.id",

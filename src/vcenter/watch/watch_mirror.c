@@ -12,6 +12,7 @@
 #include "extension_record.h"
 #include "limits.h"
 #include "str.h"
+#include "uuid.h"
 
 /* -- trees of objects, whose first member is their moref ----------------------------------------------------------------------- */
 
@@ -385,7 +386,13 @@ static void visit_vm(const void *node, VISIT which, void *arg) {
         node_matcher_look(arg, *vm);
 }
 
-/* A copy in which the texts are borrowed. */
+/* Without configuration its files cannot be read, whatever the connection was before: vCenter calls that inaccessible. Where not even the connection may be read,
+ * that is unknown. */
+static enum vm_connection connection_of(const struct watch_object *vm, bool has_lost_config) {
+    return has_lost_config && vm->connection == VM_CONNECTION_CONNECTED ? VM_CONNECTION_INACCESSIBLE : vm->connection;
+}
+
+/* A copy in which the texts are borrowed. What is unset for now is as it was; the name of a machine without configuration is the path of its file. */
 static struct node_observation watch_mirror_describe(const struct watch_mirror *m, const struct node_target *target,
                                                      const struct node_found *found) {
     const struct watch_object *vm = found->vm;
@@ -395,14 +402,14 @@ static struct node_observation watch_mirror_describe(const struct watch_mirror *
         .node_id = target->node_id,
         .match = found->match,
         .vm_moref = vm->moref,
-        .vm_name = vm->name,
+        .vm_name = found->is_by_moref || !vm->name ? target->seen_name : vm->name,
         .power = vm->power,
-        .connection = vm->connection,
+        .connection = connection_of(vm, found->is_by_moref),
         .host_moref = vm->host_moref,
         .host_name = host ? host->name : NULL,
         .host_connection = host ? host->host_connection : HOST_CONNECTION_UNKNOWN,
         .cluster_moref = cluster && !cluster->is_plain ? cluster->moref : NULL,
-        .instance_uuid = vm->instance_uuid,
+        .instance_uuid = found->is_by_moref ? target->vm_instance_uuid : vm->instance_uuid,
         .bios_uuid = vm->bios_uuid,
     };
 }
@@ -446,7 +453,7 @@ bool watch_mirror_has_no_vm(const struct watch_mirror *m) {
 /* The targets are few and seldom change, the machines are many: so the targets are sorted, by each of the three properties, and each machine is
  * looked up among them. */
 
-enum { BY_INSTANCE, BY_BIOS, BY_NAME, PROPERTIES };
+enum { BY_INSTANCE, BY_MOREF, BY_BIOS, BY_NAME, PROPERTIES };
 
 /* A value that some target has. */
 struct key {
@@ -467,9 +474,13 @@ struct node_matcher {
     struct hits (*hits)[PROPERTIES];
 };
 
+static bool is_uuid(int property) {
+    return property == BY_INSTANCE || property == BY_BIOS;
+}
+
 /* UUIDs are compared without case, names with it. */
 static int watch_mirror_compare_texts(int property, const char *a, const char *b) {
-    return property == BY_NAME ? strcmp(a, b) : strcasecmp(a, b);
+    return is_uuid(property) ? strcasecmp(a, b) : strcmp(a, b);
 }
 
 static int by_uuid(const void *a, const void *b) {
@@ -477,18 +488,23 @@ static int by_uuid(const void *a, const void *b) {
     return strcasecmp(x->text, y->text);
 }
 
-static int watch_mirror_by_name(const void *a, const void *b) {
+static int watch_mirror_by_text(const void *a, const void *b) {
     const struct key *x = a, *y = b;
     return strcmp(x->text, y->text);
 }
 
 static const char *wanted_of(const struct node_target *t, int property) {
-    const char *values[PROPERTIES] = {t->vm_instance_uuid, t->vm_bios_uuid, t->vm_name};
+    const char *values[PROPERTIES] = {t->vm_instance_uuid, t->seen_moref, t->vm_bios_uuid, t->vm_name};
     return values[property];
 }
 
+/* The configuration "is not guaranteed to be available": it is unset while vCenter cannot read the machine's files (vSphere API reference, VirtualMachine.config). */
+static bool has_no_config(const struct watch_object *vm) {
+    return str_empty(vm->instance_uuid);
+}
+
 static const char *watch_mirror_text_of(const struct watch_object *vm, int property) {
-    const char *values[PROPERTIES] = {vm->instance_uuid, vm->bios_uuid, vm->name};
+    const char *values[PROPERTIES] = {vm->instance_uuid, has_no_config(vm) ? vm->moref : NULL, vm->bios_uuid, vm->name};
     return values[property];
 }
 
@@ -501,7 +517,7 @@ static void watch_mirror_fill(struct node_matcher *m, const struct node_target *
             keys[n++] = (struct key){text, i};
     }
     m->key_count[property] = n;
-    qsort(keys, n, sizeof(*keys), property == BY_NAME ? watch_mirror_by_name : by_uuid);
+    qsort(keys, n, sizeof(*keys), is_uuid(property) ? by_uuid : watch_mirror_by_text);
 }
 
 void node_matcher_free(struct node_matcher *m) {
@@ -539,8 +555,7 @@ void node_matcher_reset(struct node_matcher *m) {
     memset(m->hits, 0, (m->count + 1) * sizeof(*m->hits));
 }
 
-static void watch_mirror_look_by(struct node_matcher *m, int property, const struct watch_object *vm) {
-    const char *text = watch_mirror_text_of(vm, property);
+static void watch_mirror_look_by(struct node_matcher *m, int property, const char *text, const struct watch_object *vm) {
     const struct key *keys = m->keys[property];
     const size_t count = str_empty(text) ? 0 : m->key_count[property];
     for (size_t i = LOWER_BOUND(count, at, watch_mirror_compare_texts(property, keys[at].text, text) < 0); i < count; i++) {
@@ -554,14 +569,21 @@ static void watch_mirror_look_by(struct node_matcher *m, int property, const str
 }
 
 void node_matcher_look(struct node_matcher *m, const struct watch_object *vm) {
+    char turned[UUID_TEXT_BYTES];
     if (vm->is_template)
         return;
     for (int p = 0; p < PROPERTIES; p++)
-        watch_mirror_look_by(m, p, vm);
+        watch_mirror_look_by(m, p, watch_mirror_text_of(vm, p), vm);
+    if (!uuid_is_valid(vm->bios_uuid))
+        return;
+    uuid_turn(vm->bios_uuid, turned);
+    if (!str_eq_nocase(turned, vm->bios_uuid))
+        watch_mirror_look_by(m, BY_BIOS, turned, vm);
 }
 
 struct node_found node_matcher_get(const struct node_matcher *m, size_t i) {
-    static const enum vm_match names[PROPERTIES] = {VM_MATCH_INSTANCE_UUID, VM_MATCH_BIOS_UUID, VM_MATCH_NAME};
+    static const enum vm_match names[PROPERTIES] = {VM_MATCH_INSTANCE_UUID, VM_MATCH_INSTANCE_UUID, VM_MATCH_BIOS_UUID,
+                                                    VM_MATCH_NAME};
     struct node_found found = {.match = VM_MATCH_NONE};
     for (int p = 0; p < PROPERTIES; p++) {
         const struct hits *hits = &m->hits[i][p];
@@ -570,6 +592,7 @@ struct node_found node_matcher_get(const struct node_matcher *m, size_t i) {
         found.is_ambiguous = hits->count > 1;
         found.vm = found.is_ambiguous ? NULL : hits->first;
         found.match = found.is_ambiguous ? VM_MATCH_NONE : names[p];
+        found.is_by_moref = p == BY_MOREF;
         break;
     }
     return found;

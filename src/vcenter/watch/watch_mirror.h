@@ -1,8 +1,9 @@
 /* Which virtual machine is which node: pure. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A node's machine is the one with its instance UUID; if there is none, the one with its BIOS UUID; if there is none, the one with its VM
- * name. Several machines that fit equally well are no answer: a copy of a machine keeps name and BIOS UUID. Templates are never nodes. */
+ * A node's machine is the one with its instance UUID; if there is none, the one that it was bound to, if that is there and has lost its
+ * configuration for now (its files cannot be read); if there is none, the one with its BIOS UUID, in one byte order or the other; if
+ * there is none, the one with its VM name. Several machines that fit equally well are no answer: a copy of a machine keeps name and BIOS UUID. Templates are never nodes. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct node_found {
     const struct watch_object *vm; /* NULL: none, or several */
     enum vm_match match;           /* how; VM_MATCH_NONE without a machine */
     bool is_ambiguous;             /* several machines fit equally well */
+    bool is_by_moref;              /* it is the one that was bound, and has no configuration now */
 };
 
 struct node_matcher;

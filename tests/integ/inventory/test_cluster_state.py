@@ -235,6 +235,16 @@ def test_nodes_are_joined_to_their_machines(admin: Api, make: Make) -> None:
     assert seen["k8s-prod-w-1"]["state"] == "not_ready"
 
 
+@pytest.mark.parametrize("told", ["00000142-0000-0040-8000-000000000102", "vsphere://42010000-0000-4000-8000-000000000102",
+                                  "VMware-42 01 00 00 00 00 40 00-80 00 00 00 00 00 01 02"], ids=["turned", "providerID", "serial"])
+def test_a_bios_uuid_is_taken_as_a_node_tells_it(admin: Api, make: Make, told: str) -> None:
+    known = make()
+    report(admin, known, nodes=[{"name": "w-0", "role": "worker", "vm_bios_uuid": told}])
+    wait_for(admin, known, is_observed)
+    machine = nodes(admin, known)["w-0"]["vm"]
+    assert (machine["match"], machine["moref"], machine["bios_uuid"]) == ("bios_uuid", W0_VM, W0_BIOS)
+
+
 def test_the_declared_placement_gives_way_to_the_observed_one(admin: Api, make: Make, change: Callable[..., None]) -> None:
     known = make(moref=PLAIN)
     assert (places(show(admin, known)), show(admin, known)["placement"]["source"]) == ([PLAIN], "declared")

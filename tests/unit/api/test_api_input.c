@@ -251,6 +251,28 @@ static int create_named(const char *name, char **got) {
     return rc;
 }
 
+/* As Kubernetes and its nodes write them; kept plain. */
+static void versions_and_uuids_as_others_write_them(void **state) {
+    _cleanup_(cluster_free) struct cluster *c = NULL;
+    unsigned parts = 0;
+    (void)state;
+    assert_int_equal(create("{\"name\":\"prod-1\"," LEAST "}", &c, NULL), 0);
+    assert_int_equal(patch(c, "{\"kubernetes_version\":\"v1.31.3-rc.1\"}", &parts, NULL), 0);
+    assert_string_equal(c->kubernetes_version, "1.31.3-rc.1");
+    assert_int_equal(patch(c, "{\"kubernetes_version\":\"vv1.31.3\"}", &parts, NULL), ERR_UNPROCESSABLE);
+    assert_int_equal(
+        status(c,
+               "{\"state\":\"ready\",\"kubernetes_version\":\"v1.31.4\",\"nodes\":[{\"name\":\"a\",\"role\":\"worker\","
+               "\"kubernetes_version\":\"v1.31.2\",\"vm_bios_uuid\":\"vsphere://420E3F74-ea84-f9a2-7736-6106bb5dbf6b\","
+               "\"vm_instance_uuid\":\"VMware-50 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b\"}]}",
+               &BY, NULL),
+        0);
+    assert_string_equal(c->kubernetes_version, "1.31.4");
+    assert_string_equal(c->nodes[0].kubernetes_version, "1.31.2");
+    assert_string_equal(c->nodes[0].vm_bios_uuid, "420E3F74-ea84-f9a2-7736-6106bb5dbf6b");
+    assert_string_equal(c->nodes[0].vm_instance_uuid, "500e3f74-ea84-f9a2-7736-6106bb5dbf6b");
+}
+
 static void names_of_all_kinds(void **state) {
     static const char *const good[] = {"100%", "a'b", "a\"b", "a\\b", "a/b", "\xF0\x9F\x90\xA7 prod", "Ümläut", "a b"};
     static const char *const refused[] = {"", " a", "a ", "a\nb", "\x7F"};
@@ -396,6 +418,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_least_body_will_do),
         TEST(who_said_it_and_when_is_kept),
+        TEST(versions_and_uuids_as_others_write_them),
         TEST(all_members_are_taken),
         TEST(bad_bodies_are_told_precisely),
         TEST(an_ambiguous_place_stays_ambiguous),

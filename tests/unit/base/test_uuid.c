@@ -35,6 +35,23 @@ static void validity(void **state) {
         assert_false(uuid_is_valid(bad[i]));
 }
 
+/* What vCenter shows and what the same machine's node shows (systemUUID), from a report of users. */
+static void both_byte_orders_are_the_same_machine(void **state) {
+    static const char shown[] = "420e3f74-ea84-f9a2-7736-6106bb5dbf6b", read[] = "743F0E42-84EA-A2F9-7736-6106BB5DBF6B";
+    char turned[UUID_TEXT_BYTES], back[UUID_TEXT_BYTES];
+    (void)state;
+    uuid_turn(shown, turned);
+    assert_string_equal(turned, "743f0e42-84ea-a2f9-7736-6106bb5dbf6b");
+    uuid_turn(turned, back);
+    assert_string_equal(back, shown);
+    assert_true(uuid_is_same_machine(shown, shown));
+    assert_true(uuid_is_same_machine(shown, read));
+    assert_true(uuid_is_same_machine(read, shown));
+    assert_false(uuid_is_same_machine(shown, "420e3f74-ea84-f9a2-3677-6106bb5dbf6b")); /* the rest has one order */
+    assert_false(uuid_is_same_machine(shown, NULL));
+    assert_false(uuid_is_same_machine("", ""));
+}
+
 static void random_bytes_differ(void **state) {
     static const uint8_t zeroes[600];
     uint8_t bytes[600] = {0};
@@ -50,6 +67,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_ones_are_version_4),
         cmocka_unit_test(validity),
+        cmocka_unit_test(both_byte_orders_are_the_same_machine),
         cmocka_unit_test(random_bytes_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

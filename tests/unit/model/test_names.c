@@ -105,6 +105,34 @@ static void versions_are_ordered_as_kubernetes_releases_them(void **state) {
         }
 }
 
+static void uuids_of_machines(void **state) {
+    static const char plain[] = "420e3f74-ea84-f9a2-7736-6106bb5dbf6b";
+    static const char *const good[] = {plain, "vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b",
+                                       "VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b",
+                                       "vmware-420e3f74ea84f9a2-77366106bb5dbf6b"};
+    static const char *const bad[] = {"",
+                                      "vsphere://",
+                                      "vsphere://vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b",
+                                      "aws:///eu-west-1/i-0abc",
+                                      "VMware-",
+                                      "VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf",
+                                      "VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b 6b",
+                                      "VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6x",
+                                      "420e3f74ea84f9a277366106bb5dbf6b"};
+    char out[64];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(good); i++) {
+        assert_true(vm_uuid_parse(good[i], out));
+        assert_string_equal(out, plain);
+    }
+    for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
+        struct err err = {0};
+        assert_false(vm_uuid_parse(bad[i], out));
+        assert_int_equal(name_check_vm_uuid(bad[i], "vm_bios_uuid", &err), ERR_UNPROCESSABLE);
+        assert_non_null(strstr(err.remedy, "vsphere://"));
+    }
+}
+
 static void hosts(void **state) {
     static const struct row rows[] = {
         {"vc.example.com", NULL},
@@ -224,6 +252,7 @@ int main(void) {
         cmocka_unit_test(scripts_of_a_name),
         cmocka_unit_test(kubernetes_versions),
         cmocka_unit_test(versions_are_ordered_as_kubernetes_releases_them),
+        cmocka_unit_test(uuids_of_machines),
         cmocka_unit_test(hosts),
         cmocka_unit_test(urls),
         cmocka_unit_test(url_length_and_silence),

@@ -144,6 +144,9 @@ static void test_whom_to_look_for(void **state) {
     assert_string_equal(list.items[0].vm_name, "w-0001");
     assert_string_equal(list.items[0].vm_instance_uuid, o.instance_uuid); /* bound */
     assert_string_equal(list.items[0].vcenter_id, VC);
+    assert_string_equal(list.items[0].seen_moref, "vm-501");
+    assert_string_equal(list.items[0].seen_name, "w");
+    assert_null(list.items[1].seen_moref);
     assert_string_equal(list.items[1].vm_name, "its-vm");
     assert_null(list.items[1].vm_instance_uuid);
     assert_null(list.items[1].vcenter_id);

@@ -164,7 +164,9 @@ static void list_nodes(const char *cluster_id, struct node_target_list *out) {
                                                         .vm_name = copy_text(from->vm_name),
                                                         .vm_instance_uuid = copy_text(from->vm_instance_uuid),
                                                         .vm_bios_uuid = copy_text(from->vm_bios_uuid),
-                                                        .vcenter_id = copy_text(from->vcenter_id)};
+                                                        .vcenter_id = copy_text(from->vcenter_id),
+                                                        .seen_moref = copy_text(from->seen_moref),
+                                                        .seen_name = copy_text(from->seen_name)};
     }
 }
 

@@ -8,6 +8,9 @@
 
 #define U1 "50010000-0000-4000-8000-000000000001"
 #define U2 "50010000-0000-4000-8000-000000000002"
+#define U3 "50010000-0000-4000-8000-000000000003"
+#define B3 "42010000-0000-4000-8000-000000000003"
+#define B1_TURNED "00000142-0000-0040-8000-000000000001"
 #define B1 "42010000-0000-4000-8000-000000000001"
 
 /* A text that may be pointed to by what is not const. */
@@ -19,6 +22,12 @@ static const struct node_target targets[] = {
     {.node_id = T("by-instance"), .vm_name = T("n1"), .vm_instance_uuid = T(U1), .vm_bios_uuid = T(B1)},
     {.node_id = T("by-bios"), .vm_name = T("n2"), .vm_bios_uuid = T("4201AAAA-0000-4000-8000-000000000002")},
     {.node_id = T("by-name"), .vm_name = T("n3")},
+    {.node_id = T("bound"),
+     .vm_name = T("n4"),
+     .vm_instance_uuid = T(U3),
+     .vm_bios_uuid = T(B3),
+     .seen_moref = T("vm-4"),
+     .seen_name = T("its name")},
 };
 
 static struct node_found find(const struct watch_object *vms, size_t count, size_t target) {
@@ -67,6 +76,39 @@ static void uuids_have_no_case_names_have(void **state) {
     (void)state;
     assert_int_equal(find(&bios, 1, 1).match, VM_MATCH_BIOS_UUID);
     assert_int_equal(find(&name, 1, 2).match, VM_MATCH_NONE);
+}
+
+static void bios_uuids_have_two_byte_orders(void **state) {
+    const struct watch_object turned[] = {{.moref = T("vm-2"), .name = T("n1")}, {.moref = T("vm-1"), .bios_uuid = T(B1_TURNED)}};
+    const struct watch_object both[] = {{.moref = T("vm-1"), .bios_uuid = T(B1_TURNED)},
+                                        {.moref = T("vm-2"), .bios_uuid = T(B1)}};
+    const struct watch_object odd[] = {{.moref = T("vm-1"), .bios_uuid = T("no UUID")}, {.moref = T("vm-2"), .bios_uuid = T("")}};
+    struct node_found found = find(turned, 2, 0);
+    (void)state;
+    assert_string_equal(found.vm->moref, "vm-1");
+    assert_int_equal(found.match, VM_MATCH_BIOS_UUID);
+    assert_true(find(both, 2, 0).is_ambiguous);
+    assert_null(find(odd, 2, 0).vm);
+}
+
+static void a_bound_machine_without_configuration_stays(void **state) {
+    const struct watch_object away = {.moref = T("vm-4"), .name = T("[ds] x/x.vmx")},
+                              other = {.moref = T("vm-5"), .name = T("n4")},
+                              copy = {.moref = T("vm-6"), .instance_uuid = T(U1), .bios_uuid = T(B3)},
+                              back = {.moref = T("vm-7"), .instance_uuid = T(U3)},
+                              new = {.moref = T("vm-4"), .instance_uuid = T(U2), .name = T("n4")};
+    const struct watch_object one[] = {other, copy, away}, two[] = {away, back};
+    struct node_found found = find(one, 3, 3); /* before one that has its BIOS UUID, or its name */
+    (void)state;
+    assert_string_equal(found.vm->moref, "vm-4");
+    assert_int_equal(found.match, VM_MATCH_INSTANCE_UUID);
+    assert_true(found.is_by_moref);
+    found = find(two, 2, 3); /* registered anew under another moref */
+    assert_string_equal(found.vm->moref, "vm-7");
+    assert_false(found.is_by_moref);
+    found = find(&new, 1, 3); /* one that says it is another is not it */
+    assert_int_equal(found.match, VM_MATCH_NAME);
+    assert_false(found.is_by_moref);
 }
 
 static void several_are_no_answer_and_no_way_on(void **state) {
@@ -347,6 +389,37 @@ static void nodes_come_with_host_and_cluster(void **state) {
     node_matcher_free(matcher);
 }
 
+/* vCenter cannot read the machine's files any more: what it was is kept, and it is inaccessible. */
+static void a_machine_that_loses_its_configuration_is_inaccessible(void **state) {
+    const struct node_target wanted[] = {
+        {.node_id = T("a"), .vm_name = T("n1"), .vm_instance_uuid = T(U1), .seen_moref = T("vm-1"), .seen_name = T("web-1")}};
+    static const char *const words[] = {"connected", "orphaned", "somethingNew"};
+    static const enum vm_connection shown[] = {VM_CONNECTION_INACCESSIBLE, VM_CONNECTION_ORPHANED, VM_CONNECTION_UNKNOWN};
+    struct node_matcher *matcher = NULL;
+    struct watch_nodes nodes;
+    (void)state;
+    assert_int_equal(node_matcher_new(wanted, 1, &matcher, NULL), 0);
+    for (size_t i = 0; i < UNIT_COUNT(words); i++) {
+        const struct vim_watch_object told = {.op = VIM_WATCH_ENTER,
+                                              .kind = VIM_OBJECT_VM,
+                                              .moref = T("vm-1"),
+                                              .name = T("[ds-1] web/web.vmx"),
+                                              .power = T("poweredOn"),
+                                              .connection = (char *)(uintptr_t)words[i],
+                                              .unset = VIM_WATCH_INSTANCE_UUID | VIM_WATCH_BIOS_UUID};
+        assert_int_equal(watch_mirror_put(&mirror, &told, NULL), 0);
+        assert_int_equal(watch_mirror_get_nodes(&mirror, matcher, wanted, 1, &nodes, NULL), 0);
+        assert_int_equal(nodes.count, 1);
+        assert_string_equal(nodes.items[0].vm_moref, "vm-1");
+        assert_string_equal(nodes.items[0].vm_name, "web-1");
+        assert_string_equal(nodes.items[0].instance_uuid, U1);
+        assert_int_equal(nodes.items[0].match, VM_MATCH_INSTANCE_UUID);
+        assert_int_equal(nodes.items[0].connection, shown[i]);
+        watch_nodes_done(&nodes);
+    }
+    node_matcher_free(matcher);
+}
+
 static void our_record_is_compared(void **state) {
     static char key[] = "com.cisco.kaas";
     char *items[] = {key};
@@ -374,6 +447,8 @@ int main(void) {
         cmocka_unit_test(the_instance_uuid_comes_first),
         cmocka_unit_test(then_the_bios_uuid_then_the_name),
         cmocka_unit_test(uuids_have_no_case_names_have),
+        cmocka_unit_test(bios_uuids_have_two_byte_orders),
+        cmocka_unit_test(a_bound_machine_without_configuration_stays),
         cmocka_unit_test(several_are_no_answer_and_no_way_on),
         cmocka_unit_test(templates_are_no_machines),
         cmocka_unit_test(many_targets_are_told_apart),
@@ -387,6 +462,7 @@ int main(void) {
         MIRROR(a_path_names_each_folder),
         MIRROR(only_what_differs_is_a_change),
         MIRROR(nodes_come_with_host_and_cluster),
+        MIRROR(a_machine_that_loses_its_configuration_is_inaccessible),
         MIRROR(our_record_is_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
