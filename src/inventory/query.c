@@ -180,6 +180,7 @@ static int cursor_parse(const struct inventory_cluster_query *query, struct curs
 /* -- who sees which part of the list: asks policy with what the snapshot knows ------------------------------------- */
 
 #define ADDRESS_BYTES 300
+#define VSPHERE_NAMED_MAX 5
 
 static const char *find_hx_id(const void *arg, const struct object_ref *ref) {
     const struct hx_cluster *hx = inventory_find_hx_on(arg, ref);
@@ -256,33 +257,101 @@ int inventory_resolve_vcenter(const struct inventory_platform *platform, const c
     return inventory_resolve_visible_vcenter(platform, NULL, reference, out, err);
 }
 
-static bool vsphere_fits(const struct vsphere_cluster *c, const char *reference) {
-    return str_eq(c->ref.moref, reference) || vsphere_cluster_has_path(c, reference);
+/* How well a reference fits a vSphere cluster: one that fits less well does not count beside one that fits better. */
+enum vsphere_fit { FITS_NOT, FITS_NEARLY, FITS_BY_NAME, FITS };
+
+static enum vsphere_fit vsphere_fit(const struct vsphere_cluster *c, const char *reference) {
+    if (str_eq(c->ref.moref, reference) || vsphere_cluster_has_path(c, reference))
+        return FITS;
+    return vsphere_name_is(c->name, reference) ? FITS_BY_NAME : FITS_NOT;
+}
+
+static enum vsphere_fit vsphere_nearly(const struct vsphere_cluster *c, const char *reference) {
+    return vsphere_cluster_is_nearly(c, reference) ? FITS_NEARLY : FITS_NOT;
+}
+
+/* Those that fit best. */
+struct vsphere_choice {
+    const struct inventory_platform *platform;
+    const struct viewer_key *viewer; /* NULL: sees everything */
+    const struct vcenter *vcenter;   /* NULL: any */
+    const struct vsphere_cluster *first;
+    enum vsphere_fit fit;
+    size_t count;
+    struct strbuf names; /* what to give instead */
+};
+
+static void choice_name(struct vsphere_choice *choice, const struct vsphere_cluster *c) {
+    const struct vcenter *of = choice->vcenter ? NULL : inventory_find_vcenter(choice->platform, c->ref.vcenter_id);
+    strbuf_adds(&choice->names, !choice->count ? "" : choice->vcenter || choice->fit == FITS_NEARLY ? " or " : " and ");
+    if (choice->fit == FITS_NEARLY)
+        vsphere_cluster_add_path(c, &choice->names);
+    else
+        strbuf_adds(&choice->names, c->ref.moref);
+    if (of && choice->fit != FITS_NEARLY)
+        strbuf_addf(&choice->names, " of vCenter %s", of->name);
+}
+
+static void choice_add(struct vsphere_choice *choice, const struct vsphere_cluster *c, enum vsphere_fit fit) {
+    if (fit < choice->fit)
+        return;
+    if (fit > choice->fit) {
+        strbuf_reset(&choice->names);
+        choice->count = 0;
+        choice->first = c;
+        choice->fit = fit;
+    }
+    if (choice->count < VSPHERE_NAMED_MAX)
+        choice_name(choice, c);
+    choice->count++;
+}
+
+static void choice_look(struct vsphere_choice *choice, const char *reference, bool nearly) {
+    const struct inventory_platform *p = choice->platform;
+    for (size_t i = choice->vcenter ? first_vsphere(p, choice->vcenter->id) : 0; i < p->vsphere_count; i++) {
+        const struct vsphere_cluster *c = &p->vsphere[i];
+        if (choice->vcenter && !str_eq(c->ref.vcenter_id, choice->vcenter->id))
+            break;
+        const enum vsphere_fit fit = nearly ? vsphere_nearly(c, reference) : vsphere_fit(c, reference);
+        if (fit != FITS_NOT && !c->is_gone && (!choice->viewer || inventory_sees_vsphere(p, choice->viewer, &c->ref)))
+            choice_add(choice, c, fit);
+    }
+}
+
+static int choice_end(const struct vsphere_choice *choice, const char *reference, struct err *err) {
+    const struct vcenter *vcenter = choice->vcenter;
+    if (choice->fit > FITS_NEARLY && choice->count == 1)
+        return 0;
+    if (choice->fit > FITS_NEARLY) {
+        (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits more than one vSphere cluster%s%s", reference,
+                      vcenter ? " of vCenter " : "", vcenter ? vcenter->name : "");
+        if (!vcenter)
+            return err_remedy(err, "name the vCenter as well, for kaasctl as VCENTER:%.80s: there are %s", reference,
+                              choice->names.data);
+        return err_remedy(err, "name the cluster by its managed object id: %s", choice->names.data);
+    }
+    if (vcenter)
+        (void)err_set(err, ERR_NOT_FOUND, "vCenter %s has no vSphere cluster \"%s\"", vcenter->name, reference);
+    else
+        (void)err_set(err, ERR_NOT_FOUND, "no vCenter has a vSphere cluster \"%s\"", reference);
+    if (choice->fit == FITS_NEARLY)
+        return err_remedy(err, "did you mean %s?", choice->names.data);
+    return err_remedy(err, "give it as DATACENTER/CLUSTER; 'kaasctl vcenter rescan' reads the inventory again");
 }
 
 int inventory_resolve_visible_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
                                       const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
                                       struct err *err) {
-    const struct vsphere_cluster *found = NULL;
-    for (size_t i = first_vsphere(platform, vcenter->id); i < platform->vsphere_count; i++) {
-        const struct vsphere_cluster *c = &platform->vsphere[i];
-        if (!str_eq(c->ref.vcenter_id, vcenter->id))
-            break;
-        if (c->is_gone || !vsphere_fits(c, reference) || (viewer && !inventory_sees_vsphere(platform, viewer, &c->ref)))
-            continue;
-        if (found) {
-            (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits more than one vSphere cluster of vCenter %s", reference,
-                          vcenter->name);
-            return err_remedy(err, "name the cluster by its managed object id, e.g. %s or %s", found->ref.moref, c->ref.moref);
-        }
-        found = c;
-    }
-    if (!found) {
-        (void)err_set(err, ERR_NOT_FOUND, "vCenter %s has no vSphere cluster \"%s\"", vcenter->name, reference);
-        return err_remedy(err, "give it as DATACENTER/CLUSTER; 'kaasctl vcenter rescan' reads the inventory again");
-    }
-    *out = found;
-    return 0;
+    struct vsphere_choice choice = {.platform = platform, .viewer = viewer, .vcenter = vcenter};
+    strbuf_init(&choice.names, ERR_REMEDY_BYTES);
+    choice_look(&choice, reference, false);
+    if (!choice.count)
+        choice_look(&choice, reference, true);
+    int rc = choice_end(&choice, reference, err);
+    strbuf_done(&choice.names);
+    if (!rc)
+        *out = choice.first;
+    return rc;
 }
 
 int inventory_resolve_vsphere(const struct inventory_platform *platform, const struct vcenter *vcenter, const char *reference,
@@ -385,10 +454,8 @@ static int query_choose_hx(struct page *page, struct inventory_candidates *candi
 
 static int choose_vsphere(struct page *page, const struct vcenter *vc, struct err *err) {
     const struct vsphere_cluster *on = NULL;
-    int rc;
-    if (!vc)
-        return err_set(err, ERR_INVALID, "the query parameter \"vsphere_cluster\" needs \"vcenter\" beside it");
-    rc = inventory_resolve_visible_vsphere(page->snapshot->platform, page->viewer, vc, page->query->vsphere_cluster, &on, err);
+    int rc =
+        inventory_resolve_visible_vsphere(page->snapshot->platform, page->viewer, vc, page->query->vsphere_cluster, &on, err);
     if (!rc)
         clusters_on(page->snapshot, on, &page->from);
     return rc;
@@ -403,7 +470,7 @@ static int choose_datacenter(struct page *page, const struct vcenter *vc, struct
     for (size_t i = first_vsphere(p, vc->id); i < p->vsphere_count && str_eq(p->vsphere[i].ref.vcenter_id, vc->id); i++) {
         const struct vsphere_cluster *c = &p->vsphere[i];
         const char *found = c->datacenter_moref;
-        if (c->is_gone || !found || !(str_eq(found, wanted) || str_eq(c->datacenter, wanted)) ||
+        if (c->is_gone || !found || !(str_eq(found, wanted) || vsphere_name_is(c->datacenter, wanted)) ||
             !inventory_sees_vsphere(p, page->viewer, &c->ref))
             continue;
         if (page->datacenter && !str_eq(page->datacenter, found)) {

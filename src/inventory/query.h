@@ -42,7 +42,7 @@ struct inventory_cluster_query {
     const char *hx_cluster;      /* reference (inventory_hx_is_called), or NULL */
     const char *hx_cluster_id;   /* or NULL */
     const char *vcenter;         /* reference, or NULL */
-    const char *vsphere_cluster; /* reference within `vcenter`, or NULL */
+    const char *vsphere_cluster; /* reference within `vcenter`, if that is given, or NULL */
     const char *datacenter;      /* name or managed object id within `vcenter`, or NULL */
     unsigned state_mask;         /* bit per enum cluster_state; 0: all */
     const char *text;            /* words, each of which the search text must contain, ASCII letters without case; or NULL */
@@ -120,7 +120,8 @@ bool inventory_sees_clusters_on(const struct inventory_snapshot *snapshot, const
 int inventory_resolve_vcenter(const struct inventory_platform *platform, const char *reference, const struct vcenter **out,
                               struct err *err);
 
-/* Finds a vSphere cluster of a vCenter by "datacenter/cluster" or managed object id. ERR_NOT_FOUND, ERR_AMBIGUOUS. */
+/* Finds a vSphere cluster of a vCenter (NULL: of any, where one alone has it) by managed object id, path (vsphere_cluster_has_path), or, if none is found by
+ * these, name alone. ERR_NOT_FOUND with what was perhaps meant, ERR_AMBIGUOUS with what to give instead. */
 int inventory_resolve_vsphere(const struct inventory_platform *platform, const struct vcenter *vcenter, const char *reference,
                               const struct vsphere_cluster **out, struct err *err);
 

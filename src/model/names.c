@@ -257,6 +257,21 @@ int name_check_uuid(const char *id, const char *what, struct err *err) {
     return err_set(err, ERR_UNPROCESSABLE, "%s \"%.80s\" is not a UUID", what, id ? id : "");
 }
 
+void vsphere_name_unescape(char *name) {
+    char *to = name;
+    for (const char *from = name; *from; from++) {
+        char plain = 0;
+        if (*from == '%')
+            plain = !strncasecmp(from, "%2f", 3)   ? '/'
+                    : !strncasecmp(from, "%5c", 3) ? '\\'
+                    : !strncasecmp(from, "%25", 3) ? '%'
+                                                   : 0;
+        *to++ = plain ? plain : *from;
+        from += plain ? 2 : 0;
+    }
+    *to = '\0';
+}
+
 /* The 16 bytes, in the order in which vSphere shows them. */
 static bool read_serial(const char *text, char *out) {
     static const size_t hyphens[] = {8, 13, 18, 23};

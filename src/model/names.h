@@ -44,6 +44,9 @@ int name_check_moref(const char *moref, const char *what, struct err *err);
 /* Checks that it is a UUID; NULL is none. ERR_UNPROCESSABLE. */
 int name_check_uuid(const char *id, const char *what, struct err *err);
 
+/* Turns what vCenter writes for '/', '\\' and '%' in names, %2f, %5c and %25 in either case (API reference, ManagedEntity.name), back in place. */
+void vsphere_name_unescape(char *name);
+
 /* Reads the UUID of a virtual machine as others write it: plain, "vsphere://UUID" (a node's providerID), "VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b" (the
  * serial number of SMBIOS). `out` has UUID_TEXT_BYTES. False if it is none of them. */
 bool vm_uuid_parse(const char *text, char *out);

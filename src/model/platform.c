@@ -14,10 +14,79 @@ void vsphere_cluster_done(struct vsphere_cluster *c) {
     members_done(vsphere_cluster_members, c, sizeof(*c));
 }
 
+/* -- paths of vSphere clusters ------------------------------------------------------------------------------------------------- */
+
+typedef bool same_fn(const char *a, const char *b);
+
+#define HOST_FOLDER "/host" /* of each datacenter, above its clusters */
+
+/* One name, of `n` bytes as typed. */
+static bool is_name(const char *typed, size_t n, const char *name, same_fn *same) {
+    _cleanup_free_ char *plain = NULL;
+    if (!name || (strlen(name) != n && !memchr(typed, '%', n)))
+        return false;
+    plain = strndup(typed, n);
+    if (!plain)
+        return false;
+    if (same(plain, name))
+        return true;
+    vsphere_name_unescape(plain);
+    return same(plain, name);
+}
+
+/* `above` is what stands above the cluster, `n` bytes: the datacenter, or that and its folder "host" with the folders in it; perhaps folders above it. */
+static bool is_datacenter(const char *above, size_t n, const char *name, same_fn *same) {
+    if (is_name(above, n, name, same))
+        return true;
+    for (const char *host = memmem(above, n, HOST_FOLDER, strlen(HOST_FOLDER)); host;
+         host = memmem(host + 1, n - (size_t)(host + 1 - above), HOST_FOLDER, strlen(HOST_FOLDER))) {
+        const char *end = host + strlen(HOST_FOLDER), *slash = memrchr(above, '/', (size_t)(host - above));
+        const char *begin = slash ? slash + 1 : above;
+        if ((end == above + n || *end == '/') && is_name(begin, (size_t)(host - begin), name, same))
+            return true;
+    }
+    return false;
+}
+
+/* Names with a slash may stand in a path as they are: so each slash may be the one between datacenter and cluster. */
+static bool platform_path_fits(const struct vsphere_cluster *c, const char *path, same_fn *same) {
+    path += *path == '/';
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+        if (is_name(slash + 1, strlen(slash + 1), c->name, same) &&
+            is_datacenter(path, (size_t)(slash - path), c->datacenter, same))
+            return true;
+    return false;
+}
+
 bool vsphere_cluster_has_path(const struct vsphere_cluster *c, const char *path) {
-    const size_t datacenter = c->datacenter ? strlen(c->datacenter) : 0;
-    return datacenter && c->name && !strncmp(path, c->datacenter, datacenter) && path[datacenter] == '/' &&
-           str_eq(path + datacenter + 1, c->name);
+    return platform_path_fits(c, path, str_eq);
+}
+
+bool vsphere_name_is(const char *name, const char *typed) {
+    return is_name(typed, strlen(typed), name, str_eq);
+}
+
+bool vsphere_cluster_is_nearly(const struct vsphere_cluster *c, const char *path_or_name) {
+    return platform_path_fits(c, path_or_name, str_eq_nocase) ||
+           is_name(path_or_name, strlen(path_or_name), c->name, str_eq_nocase);
+}
+
+static void platform_add_name(const char *name, struct strbuf *out) {
+    for (; *name; name++)
+        if (*name == '/' || *name == '\\' || *name == '%')
+            strbuf_addf(out, "%%%02x", (unsigned)*name);
+        else
+            strbuf_addc(out, *name);
+}
+
+void vsphere_cluster_add_path(const struct vsphere_cluster *c, struct strbuf *out) {
+    if (!c->datacenter || !c->name) {
+        strbuf_adds(out, c->ref.moref);
+        return;
+    }
+    platform_add_name(c->datacenter, out);
+    strbuf_addc(out, '/');
+    platform_add_name(c->name, out);
 }
 
 const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b) {

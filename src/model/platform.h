@@ -10,6 +10,7 @@
 #include "err.h"
 #include "member.h"
 #include "object_ref.h"
+#include "strbuf.h"
 
 /* A ClusterComputeResource. Name and datacenter are attributes and may repeat. */
 struct vsphere_cluster {
@@ -29,8 +30,15 @@ static const struct member vsphere_cluster_members[] = {
     MEMBERS_END,
 };
 void vsphere_cluster_done(struct vsphere_cluster *c); /* NULL is allowed */
-/* Is it "datacenter/cluster"? */
+/* Is it meant by this path, as people and their tools write it? "DC0/HX-East", or as govc and our status print it, "/DC0/host/HX-East", with the folders
+ * in between or without; names plain, or with vCenter's %2f, %5c and %25. Folders are not compared. */
 bool vsphere_cluster_has_path(const struct vsphere_cluster *c, const char *path);
+/* Is `typed` this name, plain or as above? NULL is no name. */
+bool vsphere_name_is(const char *name, const char *typed);
+/* Is it but for letters in the other case? */
+bool vsphere_cluster_is_nearly(const struct vsphere_cluster *c, const char *path_or_name);
+/* Appends the path by which it can be given, "DC0/HX-East", as vCenter writes names: a slash in one is %2f. */
+void vsphere_cluster_add_path(const struct vsphere_cluster *c, struct strbuf *out);
 /* The name of the first member in which they differ; NULL: none. Static. */
 const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "limits.h"
+#include "names.h"
 #include "str.h"
 #include "vim_text.h"
 
@@ -272,19 +273,7 @@ struct vim25__TraversalSpec *vim_in_way_up(struct vim_context *ctx) {
     return up;
 }
 
-/* vCenter writes '/', '\' and '%' in names as %2f, %5c and %25 (API reference, ManagedEntity.name). */
 void vim_unescape_name(char *name) {
-    char *to = name;
     vim_text_one_line(name);
-    for (const char *from = name; *from; from++) {
-        char plain = 0;
-        if (*from == '%')
-            plain = !strncasecmp(from, "%2f", 3)   ? '/'
-                    : !strncasecmp(from, "%5c", 3) ? '\\'
-                    : !strncasecmp(from, "%25", 3) ? '%'
-                                                   : 0;
-        *to++ = plain ? plain : *from;
-        from += plain ? 2 : 0;
-    }
-    *to = '\0';
+    vsphere_name_unescape(name);
 }

@@ -72,5 +72,5 @@ int vim_collect_permission_events(struct vim_context *ctx, char out[VIM_VIEW_BYT
 int vim_keep_id(struct vim_context *ctx, const struct vim25__ManagedObjectReference *ref, const char *what,
                 char out[VIM_VIEW_BYTES], struct err *err);
 
-/* Turns vCenter's %2f, %5c and %25 back, in place. */
+/* Makes a name of one line, and turns vCenter's %2f, %5c and %25 back, in place. */
 void vim_unescape_name(char *name);

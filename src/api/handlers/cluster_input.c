@@ -23,14 +23,17 @@ static int as_value_error(const char *where, const struct err *why, struct err *
 
 static int input_resolve(json_t *item, const char *where, const struct inventory_platform *platform,
                          const struct vsphere_cluster **out, struct err *err) {
-    bool is_by_path = json_object_get(item, "path") || json_object_get(item, "vcenter");
-    const char *vcenter = is_by_path ? "vcenter" : "vcenter_id", *place = is_by_path ? "path" : "moref";
-    int rc = json_check(item, JSON_MEMBERS(JSON_NEEDS(STRING, vcenter), JSON_NEEDS(STRING, place)), where, err);
+    const bool is_by_path = json_object_get(item, "path") || json_object_get(item, "vcenter");
+    const char *place = is_by_path ? "path" : "moref";
+    const struct json_member *members = is_by_path ? JSON_MEMBERS(JSON_TAKES(STRING, "vcenter"), JSON_NEEDS(STRING, "path"))
+                                                   : JSON_MEMBERS(JSON_NEEDS(STRING, "vcenter_id"), JSON_NEEDS(STRING, "moref"));
+    int rc = json_check(item, members, where, err);
+    const char *vcenter = json_get_string(item, is_by_path ? "vcenter" : "vcenter_id");
     const struct vcenter *vc = NULL;
     struct err why = {0};
     if (rc)
         return rc;
-    rc = inventory_resolve_vcenter(platform, json_get_string(item, vcenter), &vc, &why);
+    rc = vcenter ? inventory_resolve_vcenter(platform, vcenter, &vc, &why) : 0; /* without: of any */
     if (!rc)
         rc = inventory_resolve_vsphere(platform, vc, json_get_string(item, place), out, &why);
     return rc ? as_value_error(where, &why, err) : 0;

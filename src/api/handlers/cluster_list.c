@@ -270,8 +270,6 @@ static int check_names(struct api_call *call, struct err *err) {
 static int check_combination(struct api_call *call, const struct inventory_cluster_query *q, struct err *err) {
     if (q->hx_cluster && q->hx_cluster_id)
         return problem_parameter(call, "hx_cluster", "cannot be combined with hx_cluster_id", err);
-    if (q->vsphere_cluster && !q->vcenter)
-        return problem_parameter(call, "vsphere_cluster", "needs \"vcenter\" beside it", err);
     if (q->vsphere_cluster && (q->hx_cluster || q->hx_cluster_id))
         return problem_parameter(call, "vsphere_cluster", "cannot be combined with an HX cluster", err);
     if (q->datacenter && !q->vcenter)

@@ -271,7 +271,7 @@ OPTIONS cluster_status_options[] = {
 OPTIONS cluster_list_options[] = {
     {"hx-cluster", "NAME|ID", "only those on this HX cluster"},
     {"vcenter", "VCENTER", "only those on this vCenter", OPT_TEXT, "vcenter"},
-    {"vsphere-cluster", "PATH", "with --vcenter: only those on this vSphere cluster", OPT_TEXT, "vsphere_cluster"},
+    {"vsphere-cluster", "PATH", "only those on this vSphere cluster, as in cluster add", OPT_TEXT, "vsphere_cluster"},
     {"state", "STATE[,STATE]", "only those in one of these states", OPT_TEXT, "state"},
     {"query", "TEXT", "only those with each of these words in name, description, version, state or labels", OPT_TEXT, "q", 'q'},
     {"sort", "KEY",

@@ -1,8 +1,10 @@
 /* kaasctl grant, role-mapping and access: who may see and do what. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli_command.h"
+#include "platform.h"
 #include "principal.h"
 #include "str.h"
 #include "uuid.h"
@@ -53,36 +55,76 @@ static int cmd_grant_read_principal(struct cli *cli, const char *text, char **ou
 
 /* -- grants: what they are on ----------------------------------------------------------------------------------------------------- */
 
-/* The id of the vSphere cluster that "VCENTER:DATACENTER/CLUSTER" means, or a moref in the place of the path; with one vCenter only, its name may be left out. */
-static int cmd_grant_find_vsphere(struct cli *cli, const char *text, char **id, struct err *err) {
-    _cleanup_json_ json_t *vcenters = NULL, *items = NULL;
-    const json_t *vcenter = NULL;
-    const char *path = NULL, *name;
+/* The vSphere clusters that fit, of all vCenters that were asked. */
+struct cmd_grant_place {
+    const char *path;
+    bool is_by_name; /* none fits but by its name alone */
+    size_t count;
+    char *id; /* of the first */
+};
+
+static int cmd_grant_try(struct cmd_grant_place *place, const char *vcenter_id, const json_t *item, struct err *err) {
+    const char *moref = json_get_string(item, "moref");
+    const bool fits = cli_has_path(item, place->path) || str_eq(moref, place->path);
+    if (!fits && !vsphere_name_is(json_get_string(item, "name"), place->path))
+        return 0;
+    if (fits && place->is_by_name)
+        place->count = 0;
+    if (!fits && place->count && !place->is_by_name)
+        return 0;
+    place->is_by_name = !fits;
+    if (place->count++)
+        return 0;
+    free(place->id);
+    place->id = str_format("%s/%s", vcenter_id, moref);
+    return place->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static int cmd_grant_look(struct cli *cli, const json_t *vcenter, struct cmd_grant_place *place, struct err *err) {
+    _cleanup_json_ json_t *items = NULL;
     json_t *item;
     size_t i;
-    int rc = cli_list(cli, "/v2/vcenters", NULL, NULL, &vcenters, err);
-    if (rc)
-        return rc;
-    rc = cli_split_vcenter(vcenters, text, &vcenter, &path, err);
-    if (rc)
-        return rc;
-    if (!vcenter) {
-        (void)err_set(err, ERR_AMBIGUOUS, "on which vCenter is \"%s\"?", text);
-        return err_remedy(err, "give --vsphere-cluster VCENTER:DATACENTER/CLUSTER");
-    }
-    rc = cli_list(cli, "/v2/vcenters/{id}/vsphere-clusters", vcenter, NULL, &items, err);
+    int rc = cli_list(cli, "/v2/vcenters/{id}/vsphere-clusters", vcenter, NULL, &items, err);
     if (rc)
         return rc;
     json_array_foreach (items, i, item) {
-        const char *moref = json_get_string(item, "moref");
-        if (!str_eq(json_get_string(item, "path"), path) && !str_eq(moref, path))
-            continue;
-        *id = str_format("%s/%s", json_get_string(vcenter, "id"), moref);
-        return *id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+        rc = cmd_grant_try(place, json_get_string(vcenter, "id"), item, err);
+        if (rc)
+            return rc;
     }
-    name = json_get_string(vcenter, "name");
-    (void)err_set(err, ERR_NOT_FOUND, "there is no vSphere cluster \"%s\" on vCenter %s", path, name);
-    return err_remedy(err, "see: kaasctl vcenter clusters %s", name);
+    return 0;
+}
+
+/* The id of the vSphere cluster that "VCENTER:DATACENTER/CLUSTER" means, or a moref in the place of the path; the vCenter's name may be left out where one
+ * alone has it. */
+static int cmd_grant_find_vsphere(struct cli *cli, const char *text, char **id, struct err *err) {
+    _cleanup_json_ json_t *vcenters = NULL;
+    _cleanup_free_ char *found = NULL;
+    const json_t *vcenter = NULL;
+    struct cmd_grant_place place = {0};
+    json_t *item;
+    size_t i;
+    int rc = cli_list(cli, "/v2/vcenters", NULL, NULL, &vcenters, err);
+    if (!rc)
+        rc = cli_split_vcenter(vcenters, text, &vcenter, &place.path, err);
+    json_array_foreach (vcenters, i, item)
+        if (!rc && (!vcenter || vcenter == item))
+            rc = cmd_grant_look(cli, item, &place, err);
+    found = place.id;
+    if (rc)
+        return rc;
+    if (!place.count) {
+        (void)err_set(err, ERR_NOT_FOUND, "there is no vSphere cluster \"%s\"%s%s", place.path, vcenter ? " on vCenter " : "",
+                      vcenter ? json_get_string(vcenter, "name") : "");
+        return err_remedy(err, "see: kaasctl vcenter clusters %s", vcenter ? json_get_string(vcenter, "name") : "VCENTER");
+    }
+    if (place.count > 1) {
+        (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu vSphere clusters", text, place.count);
+        return err_remedy(
+            err, "give --vsphere-cluster VCENTER:DATACENTER/CLUSTER, or VCENTER:MOREF; see: kaasctl vcenter clusters VCENTER");
+    }
+    *id = STEAL(found);
+    return 0;
 }
 
 /* Puts whom (NULL: not said, or by --group or --person, which is left to the server) and what a grant is for. */

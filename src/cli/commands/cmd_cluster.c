@@ -39,38 +39,32 @@ static int cmd_cluster_clear_member(const char *word, json_t *body, struct err *
 
 /* -- placement -------------------------------------------------------------------------------------------------------------------- */
 
+/* kaasd finds out what is meant: a path, a name alone, a moref; without a vCenter (NULL) on whichever has it. */
 static json_t *cmd_cluster_make_place(const char *vcenter, const char *path) {
     json_t *place = json_object();
-    bool is_path = strchr(path, '/');
-    json_put_string(place, is_path ? "vcenter" : "vcenter_id", vcenter);
-    json_put_string(place, is_path ? "path" : "moref", path);
+    json_put_string(place, "vcenter", vcenter);
+    json_put_string(place, "path", path);
     return place;
-}
-
-static int cmd_cluster_no_vcenter(const char *text, size_t count, struct err *err) {
-    if (!count) {
-        (void)err_set(err, ERR_NOT_FOUND, "there is no vCenter yet, so \"%s\" is nowhere", text);
-        return err_remedy(err, "run: kaasctl vcenter add ADDRESS");
-    }
-    (void)err_set(err, ERR_AMBIGUOUS, "on which of the %zu vCenters is \"%s\"?", count, text);
-    return err_remedy(err, "give --vsphere-cluster VCENTER:%s, or add --vcenter VCENTER", text);
 }
 
 /* "VCENTER:DC/CLUSTER" for the vCenters that there are; for people who may write clusters but not list vCenters (NULL): taken as typed. */
 static int cmd_cluster_place_among(const json_t *vcenters, const char *text, json_t **place, struct err *err) {
-    const char *colon = memrchr(text, ':', strcspn(text, "/")), *path = NULL;
+    const char *colon = memrchr(text, ':', strcspn(text, "/")), *path = text;
     _cleanup_free_ char *typed = !vcenters && colon ? strndup(text, (size_t)(colon - text)) : NULL;
     const json_t *vcenter = NULL;
     int rc = vcenters ? cli_split_vcenter(vcenters, text, &vcenter, &path, err) : 0;
     if (rc)
         return rc;
-    if (!vcenter && str_empty(typed))
-        return cmd_cluster_no_vcenter(text, vcenters ? json_array_size(vcenters) : 2, err);
-    *place = vcenter ? cmd_cluster_make_place(json_get_string(vcenter, "id"), path) : cmd_cluster_make_place(typed, colon + 1);
+    if (vcenters && !json_array_size(vcenters)) {
+        (void)err_set(err, ERR_NOT_FOUND, "there is no vCenter yet, so \"%s\" is nowhere", text);
+        return err_remedy(err, "run: kaasctl vcenter add ADDRESS");
+    }
+    *place = str_empty(typed) ? cmd_cluster_make_place(json_get_string(vcenter, "id"), path)
+                              : cmd_cluster_make_place(typed, colon + 1);
     return 0;
 }
 
-/* Which vCenters there are is asked, since a name must be told from a path; who may not do that writes their ids. */
+/* Which vCenters there are is asked, since a name must be told from a path; who may not do that writes their names as they are. */
 static int cmd_cluster_put_places(struct cli *cli, json_t *body, struct err *err) {
     const char *text, *common = opt_get(&cli->given, "vcenter");
     _cleanup_json_ json_t *vcenter = NULL, *vcenters = NULL, *places = json_array();

@@ -11,6 +11,7 @@
 #include "cli_address.h"
 #include "cli_table.h"
 #include "fsutil.h"
+#include "platform.h"
 #include "str.h"
 #include "x509.h"
 #include "uuid.h"
@@ -596,13 +597,18 @@ static bool cli_find_has_name(const json_t *item, const char *ref) {
     return str_eq(json_get_string(item, "name"), ref);
 }
 
+bool cli_has_path(const json_t *vsphere, const char *path) {
+    const struct vsphere_cluster c = {.datacenter =
+                                          (char *)(uintptr_t)json_get_string(vsphere, "datacenter"), /* only looked at */
+                                      .name = (char *)(uintptr_t)json_get_string(vsphere, "name")};
+    return vsphere_cluster_has_path(&c, path);
+}
+
 /* As GET /v2/clusters?hx_cluster= finds it. */
 static bool find_hx(const json_t *item, const char *ref) {
-    const json_t *on = json_object_get(item, "vsphere_cluster");
-    const char *cluster = json_get_string(on, "name"), *datacenter = json_get_string(on, "datacenter");
-    _cleanup_free_ char *path = cluster && datacenter ? str_format("%s/%s", datacenter, cluster) : NULL;
     return cli_find_has_name(item, ref) || str_eq(json_get_string(item, "hx_uuid"), ref) ||
-           str_eq_nocase(json_get_string(item, "management_address"), ref) || str_eq(path, ref);
+           str_eq_nocase(json_get_string(item, "management_address"), ref) ||
+           cli_has_path(json_object_get(item, "vsphere_cluster"), ref);
 }
 
 static bool find_has_name_nocase(const json_t *item, const char *ref) {
@@ -649,7 +655,7 @@ int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json
     if (json_array_size(found) > 1) {
         (void)show_rows(found, kind->shown, &cli->more, NULL);
         (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu %ss", ref, json_array_size(found), kind->word);
-        return err_remedy(err, "use the id:");
+        return err_remedy(err, kind == &cli_hx_clusters ? "use the id, or the vSphere cluster that it is on:" : "use the id:");
     }
     *out = json_incref(json_array_get(found, 0));
     return 0;

@@ -134,6 +134,9 @@ int cli_find(struct cli *cli, const struct cli_kind *kind, const char *ref, json
 /* True if `ref` names this vCenter. */
 bool cli_is_vcenter(const json_t *vcenter, const char *ref);
 
+/* True if `path` means this vSphere cluster, an object with datacenter and name (vsphere_cluster_has_path). */
+bool cli_has_path(const json_t *vsphere, const char *path);
+
 /* For columns: the address of a vCenter, with the port if it is not the usual one. */
 void show_vcenter_address(struct table *t, const json_t *vcenter);
 

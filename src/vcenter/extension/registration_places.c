@@ -25,6 +25,13 @@ static int registration_place_add(struct registration_work *w, const struct vim_
 
 /* -- what is named ----------------------------------------------------------------------------------------------------------- */
 
+/* But for letters in the other case, or by its name alone: what a role is given on is not guessed. */
+static bool registration_place_is_nearly(const char *place, const char *path) {
+    const char *name = strrchr(place, '/');
+    path += *path == '/';
+    return str_eq_nocase(place, path) || (name && str_eq_nocase(name + 1, path));
+}
+
 static int refuse_path(struct registration_work *w, const char *path, size_t found, struct err *err) {
     _cleanup_strbuf_ struct strbuf top;
     strbuf_init(&top, ERR_REMEDY_BYTES);
@@ -37,17 +44,21 @@ static int refuse_path(struct registration_work *w, const char *path, size_t fou
     else
         (void)err_set(err, ERR_UNPROCESSABLE, "%s sees no folder, datacenter or vSphere cluster \"%.150s\" at vCenter %s",
                       w->who.user_name, path, w->vc.name);
+    for (size_t i = 0; !found && i < w->places.count; i++)
+        if (registration_place_is_nearly(w->places.items[i].path, path))
+            return err_remedy(err, "did you mean %s?", w->places.items[i].path);
     return err_remedy(err, "give its path from the top, as DC0/HX-East is one; at the top are: %s", top.len ? top.data : "none");
 }
 
-/* The folder `host` of a datacenter may be in it, as it is in what vCenter and our verdicts call an inventory path. */
+/* The folder `host` of a datacenter may be in it, as it is in what vCenter and our verdicts call an inventory path; and so may vCenter's %2f. */
 static int registration_place_find(struct registration_work *w, const char *path, struct err *err) {
     const char *from_top = path + (*path == '/'), *host = strstr(from_top, "/host/");
     _cleanup_free_ char *shorter = host ? str_format("%.*s%s", (int)(host - from_top), from_top, host + strlen("/host")) : NULL;
     const struct vim_place *found = NULL;
     size_t count = 0;
     for (size_t i = 0; i < w->places.count; i++)
-        if (str_eq(w->places.items[i].path, from_top) || str_eq(w->places.items[i].path, shorter)) {
+        if (vsphere_name_is(w->places.items[i].path, from_top) ||
+            (shorter && vsphere_name_is(w->places.items[i].path, shorter))) {
             found = &w->places.items[i];
             count++;
         }

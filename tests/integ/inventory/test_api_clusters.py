@@ -129,6 +129,33 @@ def test_a_vsphere_cluster_is_named_by_path_or_by_identity(world: World, make: M
     assert by_path["placement"] == by_id["placement"]
 
 
+@pytest.mark.parametrize("path", ["DC0/HX-East", "/DC0/host/HX-East", "DC0/host/HX-East", "domain-c7", "DC%30/HX-East"])
+def test_a_path_is_taken_as_people_type_it(world: World, admin: Api, make: Make, path: str) -> None:
+    """With the vCenter and, since no other has such a one, without; in a filter, too."""
+    if "%30" in path:  # no mark of vCenter's
+        assert "DC%30" in unprocessable(admin, record(world, fresh_name(), vsphere_clusters=[{"path": path}]))["detail"]
+        return
+    refs = [{"vcenter": world.vcenter.instance_uuid, "path": path}, {"path": path}]
+    for ref in refs:
+        made = make(vsphere_clusters=[ref])
+        assert [place["moref"] for place in made["placement"]["vsphere_clusters"]] == ["domain-c7"]
+        assert made["id"] in [cluster["id"] for cluster in admin.items("/v2/clusters", vsphere_cluster=path)]
+
+
+def test_names_of_vcenter_are_taken_plain_and_as_it_keeps_them(world: World, admin: Api, make: Make) -> None:
+    control = world.vcenter.control
+    control.rename("datacenter-3", "A%2fB")
+    try:
+        until(lambda: admin.call("GET", "/v2/clusters", params={"vsphere_cluster": "A/B/HX-East"}).status_code != 404, "the new name")
+        for path in ("A/B/HX-East", "A%2fB/HX-East", "A%2FB/HX-East", "/A%2fB/host/HX-East"):
+            made = make(vsphere_clusters=[{"path": path}])
+            assert [place["moref"] for place in made["placement"]["vsphere_clusters"]] == ["domain-c26"]
+        wrong = unprocessable(admin, record(world, fresh_name(), vsphere_clusters=[{"path": "A%2fb/HX-east"}]))
+        assert wrong["remedy"] == "did you mean A%2fB/HX-East?"
+    finally:
+        control.rename("datacenter-3", "DC1")
+
+
 def test_the_order_of_vsphere_clusters_does_not_matter(world: World, make: Make) -> None:
     refs = [{"vcenter_id": world.vcenter.instance_uuid, "moref": moref} for moref in ("domain-c7", "domain-c70")]
     assert make(vsphere_clusters=refs)["placement"] == make(vsphere_clusters=refs[::-1])["placement"]

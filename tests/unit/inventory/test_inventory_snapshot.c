@@ -126,9 +126,83 @@ static void resolves_vsphere_clusters(void **state) {
     assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c70", &found, NULL), 0);
     assert_string_equal(found->ref.moref, "domain-c70");
     assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c", &found, NULL), ERR_NOT_FOUND);
-    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "HX-East", &found, NULL), ERR_NOT_FOUND);
     assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "DC1/HX-East", &found, NULL), ERR_NOT_FOUND);
     assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c9", &found, NULL), ERR_NOT_FOUND);
+}
+
+/* As vCenter, govc, our own status and people write them. */
+static void vsphere_clusters_are_found_as_people_write_them(void **state) {
+    static const struct {
+        const char *typed, *moref; /* NULL: not found */
+    } rows[] = {
+        {"DC0/HX-East", "domain-c7"},
+        {"/DC0/host/HX-East", "domain-c7"},
+        {"DC0/host/HX-East", "domain-c7"},
+        {"/DC0/host/Racks/Row 1/HX-East", "domain-c7"},
+        {"/Sites/DC0/host/HX-East", "domain-c7"},
+        {"/host/DC0/host/HX-East", "domain-c7"},
+        {"/DC0/hosts/HX-East", NULL},
+        {"/DC0/vm/HX-East", NULL},
+        {"HX-East", "domain-c7"},
+        {"East", NULL},
+        {"A/B/100% \\ x", "domain-c8"},
+        {"A%2fB/100%25 %5c x", "domain-c8"},
+        {"A%2FB/100%25 %5C x", "domain-c8"},
+        {"/A%2fB/host/100%25 %5c x", "domain-c8"},
+        {"100% %5c x", "domain-c8"},
+        {"a%2fB/100% \\ x", NULL},
+        {"A%2fB", NULL},
+        {"A/C/D", NULL}, /* of A and C/D, or A/C and D */
+        {"A%2fC/D", "domain-c11"},
+        {"A/C%2fD", "domain-c10"},
+        {"50%2fx", "domain-c12"}, /* a name with a per cent sign, as it is */
+        {"/", NULL},
+        {"//", NULL},
+    };
+    struct inventory_snapshot *more;
+    (void)state;
+    (void)world_add_vsphere(VC_A, "domain-c8", "A/B", "100% \\ x");
+    (void)world_add_vsphere(VC_A, "domain-c10", "A", "C/D");
+    (void)world_add_vsphere(VC_A, "domain-c11", "A/C", "D");
+    (void)world_add_vsphere(VC_A, "domain-c12", "A", "50%2fx");
+    more = world_snapshot();
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        const struct vsphere_cluster *found = NULL;
+        const int rc =
+            inventory_resolve_vsphere(more->platform, inventory_find_vcenter(more->platform, VC_A), rows[i].typed, &found, NULL);
+        if (rc ? rows[i].moref != NULL : !rows[i].moref || strcmp(found->ref.moref, rows[i].moref))
+            print_error("%s: %d, %s\n", rows[i].typed, rc, found ? found->ref.moref : "none");
+        assert_int_equal(rc == 0, rows[i].moref != NULL);
+        if (!rc)
+            assert_string_equal(found->ref.moref, rows[i].moref);
+    }
+    inventory_snapshot_unref(more);
+}
+
+static void told(const struct inventory_snapshot *s, const char *typed, int code, const char *remedy) {
+    const struct vsphere_cluster *found = NULL;
+    struct err err = {0};
+    assert_int_equal(inventory_resolve_vsphere(s->platform, NULL, typed, &found, &err), code);
+    assert_non_null(strstr(err.remedy, remedy));
+}
+
+static void without_a_vcenter_one_alone_must_have_it(void **state) {
+    const struct vsphere_cluster *found = NULL;
+    struct inventory_snapshot *more;
+    (void)state;
+    (void)world_add_vsphere(VC_A, "domain-c8", "A/B", "Z\xc3\xbcrich");
+    more = world_snapshot();
+    assert_int_equal(inventory_resolve_vsphere(more->platform, NULL, "DC1/HX-East", &found, NULL), 0);
+    assert_string_equal(found->ref.vcenter_id, VC_B);
+    assert_int_equal(inventory_resolve_vsphere(more->platform, NULL, "Plain", &found, NULL), 0);
+    assert_string_equal(found->ref.moref, "domain-c9");
+    told(more, "HX-East", ERR_AMBIGUOUS, "VCENTER:HX-East: there are domain-c7 of vCenter vc-a and domain-c7 of vCenter vc-b");
+    told(more, "DC0/HX-east", ERR_NOT_FOUND, "did you mean DC0/HX-East?");
+    told(more, "/dc0/host/hx-west", ERR_NOT_FOUND, "did you mean DC0/HX-West?");
+    told(more, "a/b/Z\xc3\xbcrich", ERR_NOT_FOUND, "did you mean A%2fB/Z\xc3\xbcrich?");
+    told(more, "hx-east", ERR_NOT_FOUND, "did you mean DC0/HX-East or DC1/HX-East?");
+    told(more, "DC0/Nowhere", ERR_NOT_FOUND, "DATACENTER/CLUSTER");
+    inventory_snapshot_unref(more);
 }
 
 static void invisible_namesakes_do_not_make_a_name_ambiguous(void **state) {
@@ -390,6 +464,8 @@ int main(void) {
         TEST(one_word_for_two_vcenters_is_ambiguous),
         TEST(the_port_tells_vcenters_of_one_host_apart),
         TEST(resolves_vsphere_clusters),
+        TEST(vsphere_clusters_are_found_as_people_write_them),
+        TEST(without_a_vcenter_one_alone_must_have_it),
         TEST(invisible_namesakes_do_not_make_a_name_ambiguous),
         TEST(gone_vsphere_clusters_are_not_resolved),
         TEST(a_vcenter_counts_for_its_own_objects),
