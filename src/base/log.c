@@ -85,7 +85,7 @@ static bool log_is_plain(const char *value) {
 
 /* `point` is that of the `n` bytes; 0xfffd, as JSON has it, where they are none of UTF-8. JSON knows characters by their number only (RFC 8259 section 7). */
 static void log_put_escaped(struct line *line, const char *bytes, size_t n, uint32_t point) {
-    char escape[7];
+    char escape[13];
     switch (point) {
     case '"': log_put(line, "\\\"", 2); return;
     case '\\': log_put(line, "\\\\", 2); return;
@@ -93,6 +93,12 @@ static void log_put_escaped(struct line *line, const char *bytes, size_t n, uint
     case '\r': log_put(line, "\\r", 2); return;
     case '\t': log_put(line, "\\t", 2); return;
     default: break;
+    }
+    if (line->is_json && point > 0xffff) { /* two halves (RFC 8259 section 7) */
+        const unsigned above = (unsigned)point - 0x10000;
+        (void)snprintf(escape, sizeof(escape), "\\u%04x\\u%04x", 0xd800U | (above >> 10 & 0x3ff), 0xdc00U | (above & 0x3ff));
+        log_put(line, escape, 12);
+        return;
     }
     if (line->is_json) {
         (void)snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)point & 0xffffU);
@@ -105,10 +111,10 @@ static void log_put_escaped(struct line *line, const char *bytes, size_t n, uint
     }
 }
 
-/* Control characters, and the two Unicode line ends that some viewers honour, must not reach a terminal or split a line. */
+/* Control characters, and the Unicode line ends that some viewers honour, must not reach a terminal or split a line; what turns the direction of writing, or
+ * is not seen, must not make it look like another. */
 static bool must_escape(uint32_t point) {
-    return point < 0x20 || point == '"' || point == '\\' || (point >= 0x7f && point <= 0x9f) || point == 0x2028 ||
-           point == 0x2029;
+    return point < 0x20 || point == '"' || point == '\\' || (point >= 0x7f && point <= 0x9f) || str_is_invisible(point);
 }
 
 /* The value and the quote behind it; the one before it is there already. */

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cleanup.h"
+
 #define DISTANCE_BYTES_MAX 64
 
 bool str_eq(const char *a, const char *b) {
@@ -145,6 +147,21 @@ bool str_has_control(const char *s) {
         if (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f) /* C1, U+0080 to U+009F */
             return true;
     }
+    return false;
+}
+
+bool str_is_invisible(uint32_t point) {
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0xad, 0xad},       {0x34f, 0x34f},     {0x600, 0x605},     {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},
+        {0x890, 0x891},     {0x8e2, 0x8e2},     {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},
+        {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff9, 0xfffb},
+        {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(ranges); i++)
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            return true;
     return false;
 }
 

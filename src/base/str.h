@@ -39,6 +39,10 @@ void str_trim_utf8(char *s);
 /* Length in bytes of the first code point of `len` bytes of UTF-8 and the code point in *out; 0 if it is malformed or cut off. */
 size_t str_utf8_next(const char *s, size_t len, uint32_t *out);
 
+/* Is this code point one that nobody sees: a format character, which may turn the direction of writing or take no room (general category Cf, Unicode 15), or a
+ * letter or mark without a shape? What tells two shapes of an emoji apart (U+FE0E, U+FE0F) is none. */
+bool str_is_invisible(uint32_t point);
+
 /* True if the text has a control character (C0, DEL, C1), valid UTF-8 assumed. */
 bool str_has_control(const char *s);
 

@@ -214,7 +214,7 @@ static int member_check_member(const struct member *m, const void *record, const
     case RULE_NONE: break;
     case RULE_UUID: return name_check_uuid(text, what, err);
     case RULE_VM_UUID: return name_check_vm_uuid(text, what, err);
-    case RULE_NAME: return name_check(text, what, err);
+    case RULE_NAME: return name_check_kept(text, what, err);
     case RULE_TEXT: return name_check_text(text, (size_t)m->max, what, err);
     case RULE_LINE: return name_check_line(text, (size_t)m->max, what, err);
     case RULE_KUBERNETES_VERSION: return name_check_kubernetes_version(text, err);

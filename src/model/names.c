@@ -38,13 +38,30 @@ int name_check_line(const char *text, size_t max_chars, const char *what, struct
     return 0;
 }
 
-int name_check(const char *name, const char *what, struct err *err) {
+int name_check_kept(const char *name, const char *what, struct err *err) {
     int rc = name_check_line(name, KAAS_NAME_CHARS_MAX, what, err);
     if (rc)
         return rc;
     if (name[0] == ' ' || str_ends(name, " "))
         return err_set(err, ERR_UNPROCESSABLE, "%s begins or ends with a blank", what);
     return 0;
+}
+
+int name_check_visible(const char *text, const char *what, struct err *err) {
+    uint32_t point;
+    size_t n;
+    for (; *text && (n = str_utf8_next(text, strlen(text), &point)); text += n)
+        if (str_is_invisible(point)) {
+            (void)err_set(err, ERR_UNPROCESSABLE, "%s has a character that nobody sees, U+%04X", what, (unsigned)point);
+            return err_remedy(
+                err, "leave it out: names that look alike must be alike; text that was pasted may bring such characters");
+        }
+    return 0;
+}
+
+int name_check(const char *name, const char *what, struct err *err) {
+    int rc = name_check_kept(name, what, err);
+    return rc ? rc : name_check_visible(name, what, err);
 }
 
 /* By the blocks of Unicode that have their letters, in which not much else is. */

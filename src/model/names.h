@@ -13,8 +13,15 @@ int name_check_text(const char *text, size_t max_chars, const char *what, struct
 /* Checks a text of one line: as name_check_text, not empty, without control characters. ERR_UNPROCESSABLE. */
 int name_check_line(const char *text, size_t max_chars, const char *what, struct err *err);
 
-/* Checks a name of a cluster or vCenter: valid UTF-8, 1 to KAAS_NAME_CHARS_MAX characters, no control characters, no blank at
+/* Checks a name of a cluster or vCenter as it is kept: valid UTF-8, 1 to KAAS_NAME_CHARS_MAX characters, no control characters, no blank at
  * either end. `what` names the member in the message. ERR_UNPROCESSABLE. */
+int name_check_kept(const char *name, const char *what, struct err *err);
+
+/* Checks that nothing in a text, valid UTF-8, is unseen (str_is_invisible): "a<U+200B>b" looks like "ab", and U+202E turns what follows. ERR_UNPROCESSABLE with
+ * the code point. */
+int name_check_visible(const char *text, const char *what, struct err *err);
+
+/* Checks a name that somebody gives: as name_check_kept and name_check_visible. Names from before that rule are kept. ERR_UNPROCESSABLE. */
 int name_check(const char *name, const char *what, struct err *err);
 
 /* Checks that the letters of a name, valid UTF-8, are not of more than one of the scripts Latin, Greek and Cyrillic, which share shapes: "admin" with a

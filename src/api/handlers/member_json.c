@@ -50,8 +50,10 @@ static const char *member_json_plain(const struct member *m, const char *text, c
 static int read_member(const json_t *value, const struct member *m, void *record, struct err *err) {
     const int64_t number = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
     char uuid[UUID_TEXT_BYTES];
-    if (m->kind == MEMBER_TEXT)
-        return str_replace(member_text_at(m, record), member_json_plain(m, json_string_value(value), uuid), err);
+    if (m->kind == MEMBER_TEXT) {
+        int rc = m->rule == RULE_NAME ? name_check(json_string_value(value), m->json, err) : 0;
+        return rc ? rc : str_replace(member_text_at(m, record), member_json_plain(m, json_string_value(value), uuid), err);
+    }
     if (m->words)
         return member_set_word(m, record, json_string_value(value)) && member_number(m, record) >= m->first
                    ? 0

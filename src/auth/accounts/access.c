@@ -139,11 +139,13 @@ static int access_check_name(const char *name, struct err *err) {
     int rc = name_check_line(name, ACCESS_USER_NAME_CHARS_MAX, "name", err);
     if (!rc && (name[0] == ' ' || str_ends(name, " ")))
         return err_set(err, ERR_UNPROCESSABLE, "name begins or ends with a blank");
+    rc = rc ? rc : name_check_visible(name, "name", err);
     return rc ? rc : name_check_script(name, "name", err);
 }
 
 static int access_check_full_name(const char *full_name, struct err *err) {
-    return full_name ? name_check_line(full_name, ACCESS_FULL_NAME_CHARS_MAX, "full_name", err) : 0;
+    int rc = full_name ? name_check_line(full_name, ACCESS_FULL_NAME_CHARS_MAX, "full_name", err) : 0;
+    return rc || !full_name ? rc : name_check_visible(full_name, "full_name", err);
 }
 
 /* -- adding ----------------------------------------------------------------------------------------------------------------- */

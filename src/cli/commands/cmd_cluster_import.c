@@ -239,6 +239,22 @@ static int cmd_import_run(struct cmd_import *im, const char *path, struct err *e
     return err_move(err, rc, &why);
 }
 
+/* What a terminal or editor of another coding wrote. */
+static int cmd_import_check_coding(const char *path, const struct strbuf *text, struct err *err) {
+    size_t line = 1;
+    for (size_t at = 0; at < text->len;) {
+        const char *end = memchr(text->data + at, '\n', text->len - at);
+        const size_t n = end ? (size_t)(end - text->data) - at : text->len - at;
+        if (str_utf8_chars(text->data + at, n) < 0 || memchr(text->data + at, 0, n)) {
+            (void)err_set(err, ERR_INVALID, "%s is not valid UTF-8: see line %zu", path, line);
+            return err_remedy(err, "write it in UTF-8; iconv -f CODING -t UTF-8 turns it");
+        }
+        at += n + 1;
+        line++;
+    }
+    return 0;
+}
+
 int cmd_cluster_import(struct cli *cli, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     _cleanup_json_ json_t *all = json_array();
@@ -247,6 +263,7 @@ int cmd_cluster_import(struct cli *cli, struct err *err) {
     int rc;
     strbuf_init(&text, FILE_BYTES_MAX);
     rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_text(path, &text, err);
+    rc = rc ? rc : cmd_import_check_coding(path, &text, err);
     if (rc)
         return rc;
     im.lines = cmd_import_count_lines(text.data, text.len);

@@ -502,8 +502,19 @@ static int cli_command_parse_all(struct cli *cli, const char *const *argv, struc
     return rc ? rc : parse_check_common(cli, err);
 }
 
+/* A terminal of another coding; what kaasd would store of it is not what was typed. */
+static int check_coding(int argc, char **argv, struct err *err) {
+    for (int i = 1; i < argc; i++)
+        if (str_utf8_chars(argv[i], strlen(argv[i])) < 0) {
+            (void)err_set(err, ERR_INVALID, "argument %d, \"%.80s\", is not valid UTF-8", i, argv[i]);
+            return err_remedy(err, "type it in a terminal whose coding is UTF-8 (see: locale charmap)");
+        }
+    return 0;
+}
+
 int cli_parse(struct cli *cli, int argc, char **argv, struct err *err) {
-    int rc = opt_init(&cli->given, (size_t)argc, err);
+    int rc = check_coding(argc, argv, err);
+    rc = rc ? rc : opt_init(&cli->given, (size_t)argc, err);
     if (!rc)
         rc = cli_command_parse_all(cli, (const char *const *)argv + 1, err);
     return cli_as_usage(cli, rc);

@@ -137,6 +137,10 @@ static int prompt_finish_password(struct strbuf *line, char **out, struct err *e
         return err_set(err, ERR_INVALID, "the password is empty");
     if (line->len > KAAS_PASSWORD_BYTES_MAX)
         return err_set(err, ERR_INVALID, "the password is longer than %d bytes", KAAS_PASSWORD_BYTES_MAX);
+    if (str_utf8_chars(line->data, line->len) < 0) {
+        (void)err_set(err, ERR_INVALID, "the password is not valid UTF-8");
+        return err_remedy(err, "type it in a terminal, or write the file with an editor, whose coding is UTF-8");
+    }
     text = strbuf_steal(line);
     if (!text)
         return err_set(err, ERR_NOMEM, "out of memory");

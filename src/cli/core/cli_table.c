@@ -21,14 +21,12 @@ void text_init_locale(void) {
     (void)setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* What a terminal may act on: C0, DEL, C1, and the marks that turn the direction of writing (Unicode UAX 9), which make one name look like
- * another. What the locale does not know as printable is shown as a number, too. */
+/* What a terminal may act on: C0, DEL, C1; and what makes one name look like another: marks that turn the direction of writing (Unicode UAX 9), and what takes
+ * no room. What the locale does not know as printable is shown as a number, too. */
 bool text_is_harmful(uint32_t c) {
     if (c < 0x20 || (c >= 0x7f && c < 0xa0))
         return true;
-    if ((c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x061c)
-        return true;
-    return wcwidth((wchar_t)c) < 0;
+    return str_is_invisible(c) || wcwidth((wchar_t)c) < 0;
 }
 
 static void text_add_escape(struct strbuf *out, uint32_t c) {

@@ -200,6 +200,21 @@ def test_defaults_of_a_cluster(own: World) -> None:
     own.kaasd.ctl.ok("cluster", "rm", "bare", "--yes")
 
 
+def test_what_two_are_called_is_told_with_what_tells_them_apart(own: World) -> None:
+    said = own.kaasd.ctl.run("hx", "show", "HX-East").stderr
+    assert '"HX-East" fits 2 HX clusters; use the id, or the vSphere cluster that it is on:' in said and "DC0/HX-East" in said
+    for path in ("DC0/HX-East", "/DC0/host/HX-East"):
+        assert own.kaasd.ctl.json("hx", "show", path)["vsphere_cluster"]["moref"] == "domain-c7"
+    add = ("cluster", "add", "--name", "x", "--kubernetes-version", "v1.31.2", "--vsphere-cluster")
+    said = own.kaasd.ctl.run(*add, "HX-East").stderr
+    assert "fits more than one vSphere cluster" in said and "domain-c7 or domain-c26" in said
+    assert "did you mean DC0/HX-East?" in own.kaasd.ctl.run(*add, "/dc0/host/hx-east").stderr
+    for path in ("/DC0/host/HX-West", "HX-West", "domain-c70"):
+        assert own.kaasd.ctl.json(*add, path)["placement"]["vsphere_clusters"][0]["moref"] == "domain-c70"
+        assert own.kaasd.ctl.json("cluster", "list", "--vsphere-cluster", path)[0]["kubernetes_version"] == "1.31.2"
+        own.kaasd.ctl.ok("cluster", "rm", "x", "--yes")
+
+
 def test_texts_of_others_cannot_act_on_the_terminal(own: World) -> None:
     evil = "\x1b[31mred\x1b[0m\u202eesrever \x9b1m"
     own.kaasd.ctl.ok("cluster", "add", "--name", "evil", "--vsphere-cluster", HX_EAST_DC0, "--kubernetes-version", "1.31.2",
@@ -209,6 +224,24 @@ def test_texts_of_others_cannot_act_on_the_terminal(own: World) -> None:
         assert not [c for c in said if c in "\x1b\u202e\x9b"]
     assert own.kaasd.ctl.json("cluster", "show", "evil")["description"] == evil
     own.kaasd.ctl.ok("cluster", "rm", "evil", "--yes")
+
+
+def test_what_is_no_utf_8_is_refused(own: World, tmp_path: Path) -> None:
+    """Of a terminal with another coding: arguments, words, passwords and files. Nothing is stored, as something else least of all."""
+    latin, password, records, utf16 = b"gr\xfc\xdfe", tmp_path / "pw", tmp_path / "records", tmp_path / "utf16"
+    password.write_bytes(b"geheim\xfc und lang genug\n")
+    records.write_bytes(b'{"name": "a"}\n{"name": "gr\xfc"}\n')
+    utf16.write_text('{"name": "a"}\n', encoding="utf-16")
+    kaasctl = [str(program("kaasctl")), "--config", str(own.kaasd.config)]
+    for arguments, told in (
+            (["cluster", "add", "--name", latin], b'argument 6, "gr\\xfc\\xdfe", is not valid UTF-8'),
+            (["cluster", "show", b"\xff\xfe"], b'argument 5, "\\xff\\xfe", is not valid UTF-8'),
+            (["user", "add", "anna", "--password-file", str(password)], b"the password is not valid UTF-8"),
+            (["cluster", "import", str(records)], b"is not valid UTF-8: see line 2"),
+            (["cluster", "import", str(utf16)], b"UTF-16")):
+        done = subprocess.run([*kaasctl, *arguments], capture_output=True, check=False)
+        assert done.returncode in (1, 2) and told in done.stderr, (arguments, done.stderr)
+    assert "a" not in own.admin.names()
 
 
 @pytest.mark.parametrize(("arguments", "text"), [
@@ -444,6 +477,15 @@ def test_several_vcenters(fresh_world: World, make_vcenter: Callable[..., Strict
         made = ctl.json(*add, "--name", "b", *where)
         assert [place["vcenter_id"] for place in made["placement"]["vsphere_clusters"]] == [second.instance_uuid]
         ctl.ok("cluster", "rm", made["id"], "--yes")
+    second.control.rename("domain-c70", "HX-Only")
+    until(lambda: ctl.run("cluster", "list", "--vsphere-cluster", "HX-Only").returncode == 0, "the new name")
+    for path in ("DC0/HX-Only", "/DC0/host/HX-Only", "HX-Only"):  # one alone has it
+        made = ctl.json(*add, "--name", "b", "--vsphere-cluster", path)
+        assert [place["vcenter_id"] for place in made["placement"]["vsphere_clusters"]] == [second.instance_uuid]
+        ctl.ok("cluster", "rm", made["id"], "--yes")
+        granted = ctl.json("grant", "add", "admin", "--vsphere-cluster", path)
+        assert granted["object_id"] == f"{second.instance_uuid}/domain-c70"
+        ctl.ok("grant", "remove", granted["id"])
     check_grants_name_one_of_two(fresh_world, second)
     check_calls_name_one_of_two(fresh_world, second)
 

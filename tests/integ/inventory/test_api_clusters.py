@@ -188,7 +188,7 @@ def test_a_vsphere_cluster_that_is_given_twice_counts_once(world: World, make: M
         "0",
         "..",
         "e\u0301",
-        "\u202eabc",
+        "⚠\ufe0f",
         "名前",
     ],
 )
@@ -196,6 +196,17 @@ def test_names_are_taken_as_they_are(admin: Api, make: Make, name: str) -> None:
     added = make(name)
     assert admin.get(f"/v2/clusters/{added['id']}")["name"] == name
     assert name in admin.names(q=name) or len(name) > 100
+
+
+@pytest.mark.parametrize("name", ["safe\u202egnp.exe", "a\u200bb", "\ufeffa", "\u2066a\u2069", "\u3164", "a\U000e0061"])
+def test_names_that_look_like_others_are_refused(world: World, admin: Api, make: Make, name: str) -> None:
+    told = unprocessable(admin, record(world, name))
+    assert "nobody sees, U+" in told["detail"] and told["remedy"].startswith("leave it out")
+    known = make()
+    admin.refused(422, "unprocessable", "PATCH", f"/v2/clusters/{known['id']}", json={"name": name}, headers=MERGE)
+    imported = admin.call("POST", "/v2/clusters:import", data=json.dumps(record(world, name)),
+                          headers={"Content-Type": "application/x-ndjson"})
+    assert imported.json()["items"][0]["result"] == "failed"
 
 
 @pytest.mark.parametrize("name", ["", " ", "trailing ", " leading", "x" * 51, "🚢" * 51, "tab\there", "new\nline", "del\x7f", "c1\x85"])

@@ -73,6 +73,8 @@ static void quotes_and_escapes(void **state) {
         {"bad \xff\xc3", "\"bad \\xff\\xc3\""},
         {"c1 \xc2\x9b", "\"c1 \\xc2\\x9b\""},
         {"ls \xe2\x80\xa8", "\"ls \\xe2\\x80\\xa8\""},
+        {"rl \xe2\x80\xae", "\"rl \\xe2\\x80\\xae\""},
+        {"zw \xe2\x80\x8b", "\"zw \\xe2\\x80\\x8b\""},
     };
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {

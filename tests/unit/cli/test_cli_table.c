@@ -102,6 +102,7 @@ static void texts_cannot_act_on_the_terminal(void **state) {
     assert_clean("ab\xe2\x80\xae"
                  "cd",
                  "ab\\u202ecd");                     /* right-to-left override */
+    assert_clean("a\xe2\x80\x8b", "a\\u200b");       /* no room */
     assert_clean("\xe2\x80\xa8", "\\u2028");         /* line separator */
     assert_clean("\xff\xc3(", "\\xff\\xc3(");        /* no UTF-8 */
     assert_clean("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* a surrogate */

@@ -46,9 +46,31 @@ static void object_names(void **state) {
         {"a\tb", "control"},
         {"a\xc2\x85z", "control"},
         {"\xff", "UTF-8"},
+        {"safe\xe2\x80\xaegnp.exe", "U+202E"},
+        {"a\xe2\x80\x8b"
+         "b",
+         "U+200B"},
+        {"a\xef\xbb\xbf"
+         "b",
+         "U+FEFF"},
+        {"\xe2\x81\xa6"
+         "a",
+         "U+2066"},
+        {"a\xc2\xad"
+         "b",
+         "U+00AD"},
+        {"\xe3\x85\xa4", "U+3164"},
+        {"a\xf3\xa0\x81\xa1", "U+E0061"},
+        {"\xe2\x9a\xa0\xef\xb8\x8f", NULL}, /* an emoji with its shape */
+        {"e\xcc\x81 \xd7\x90 \xd8\xa7 \xe5\x90\x8d", NULL},
     };
+    static const struct row kept[] = {{"a\xe2\x80\x8b"
+                                       "b",
+                                       NULL},
+                                      {"a\tb", "control"}};
     (void)state;
     check_rows(rows, UNIT_COUNT(rows), name_check);
+    check_rows(kept, UNIT_COUNT(kept), name_check_kept);
 }
 
 static void scripts_of_a_name(void **state) {

@@ -104,6 +104,8 @@ static void values_are_escaped(void **state) {
         {"half \xf0\x9f\x98", "half \\ufffd\\ufffd\\ufffd"},
         {"c1 \xc2\x9b", "c1 \\u009b"},
         {"ls \xe2\x80\xa8", "ls \\u2028"},
+        {"rl \xe2\x80\xae", "rl \\u202e"},
+        {"tag \xf3\xa0\x81\xa1", "tag \\udb40\\udc61"},
     };
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
