@@ -55,8 +55,9 @@ void show_replicas(struct table *t, const json_t *value) {
         table_addf(t, "-/%lld", desired);
 }
 
+/* A record that was added without a state has an unknown one, which nobody entered. */
 static bool is_by_hand(const json_t *cluster) {
-    return str_eq(json_get_string(cluster, "state_source"), "declared") && json_get_string(cluster, "state_since");
+    return str_eq(json_get_string(cluster, "state_source"), "declared") && !str_eq(json_get_string(cluster, "state"), "unknown");
 }
 
 void show_state(struct table *t, const json_t *value) {
