@@ -30,6 +30,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/core/cli_client.h \
     src/cli/core/cli_command.c \
     src/cli/core/cli_command.h \
+    src/cli/core/exit_status.def \
     src/cli/core/cli_opt.c \
     src/cli/core/cli_opt.h \
     src/cli/core/cli_prompt.c \

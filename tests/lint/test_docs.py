@@ -76,7 +76,7 @@ def test_every_page_that_is_named_is_there() -> None:
 
 def test_the_readme_lists_every_page() -> None:
     listed = re.findall(r"`([\w/.-]+)`", (TOP / "README.md").read_text().split("\n## Read on\n")[1])
-    pages = {str(path.relative_to(TOP)) for path in csource.tracked("docs/*", "*.md") if path.suffix != ".svg"} - {"README.md"}
+    pages = {str(path.relative_to(TOP)) for path in csource.tracked("docs/*", "*.md") if path.suffix not in (".svg", ".mk")} - {"README.md"}
     assert sorted(set(listed) - {"COPYING"}) == sorted(pages)
 
 
@@ -84,6 +84,14 @@ def test_the_reference_of_options_is_that_of_the_program() -> None:
     said = subprocess.run([program("kaasd"), "--print-reference"], capture_output=True, text=True, check=True).stdout
     written = (TOP / "docs/admin/configuration.md").read_text()
     assert written == said, "make it again: build/src/daemon/kaasd --print-reference > docs/admin/configuration.md"
+
+
+def test_the_manual_page_has_the_exit_statuses() -> None:
+    table = re.findall(r'^EXIT_STATUS\(\w+, (\d+), "([^"]+)"\)$', (TOP / "src/cli/core/exit_status.def").read_text(), re.M)
+    section = (TOP / "docs/man/kaasctl.1").read_text().split("\n.SH EXIT STATUS\n")[1].split("\n.SH ")[0]
+    assert re.findall(r"^\.B (\d+)\n(.*)$", section, re.M) == table
+    said = subprocess.run([program("kaasctl"), "--help"], capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"^  (\d)  (.*)$", said.split("\nExit status:\n")[1], re.M) == table
 
 
 def test_pages_of_tables_are_made_of_them() -> None:

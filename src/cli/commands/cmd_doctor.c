@@ -22,6 +22,7 @@
 #include "x509.h"
 
 #define LOOK_LIMIT_MS 5000L
+#define NAGIOS_BYTES_MAX 65536U
 
 static void cmd_doctor_put(json_t *findings, const char *const texts[4], const char *remedy) {
     static const char *const members[] = {"step", "title", "status", "finding"};
@@ -342,21 +343,70 @@ int cmd_doctor(struct cli *cli, struct err *err) {
 /* -- health, version, kerberos ---------------------------------------------------------------------------------------------------- */
 
 /* A failed check is an answer, and a failure for scripts: kaasd's own, or of something that it works with. */
+/* Exit statuses of a plug-in of Nagios, and of what runs those (Monitoring Plugins Development Guidelines, "Plugin Return Codes"). */
+enum nagios { NAGIOS_OK, NAGIOS_WARNING, NAGIOS_CRITICAL, NAGIOS_UNKNOWN };
+
+/* A plug-in says all in one line. */
+static void nagios_say(struct cli *cli, enum nagios status, const char *text) {
+    static const char *const words[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+    show_line(cli, "KAAS %s: %s", words[status], text);
+    cli->status = (enum cli_status)status;
+}
+
+static void nagios_add_names(struct strbuf *text, const json_t *checks, const char *status) {
+    const char *between = " (";
+    size_t i;
+    const json_t *check;
+    json_array_foreach (checks, i, check)
+        if (str_eq(json_get_string(check, "status"), status)) {
+            strbuf_addf(text, "%s%s", between, json_get_string(check, "name"));
+            between = ", ";
+        }
+    if (*between == ',')
+        strbuf_addc(text, ')');
+}
+
+static int nagios_tell(struct cli *cli, const json_t *checks, struct err *err) {
+    const size_t failed = findings_count(checks, "failed"), warnings = findings_count(checks, "warning");
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, NAGIOS_BYTES_MAX);
+    strbuf_addf(&text, "%zu of %zu checks failed", failed, json_array_size(checks));
+    nagios_add_names(&text, checks, "failed");
+    strbuf_addf(&text, ", %zu warnings", warnings);
+    nagios_add_names(&text, checks, "warning");
+    int rc = strbuf_check(&text, "names of checks", err);
+    if (!rc)
+        nagios_say(cli, failed ? NAGIOS_CRITICAL : warnings ? NAGIOS_WARNING : NAGIOS_OK, text.data);
+    return rc;
+}
+
+/* The first line says the worst of all below it, which is not what kaasd says of itself: it may serve while a vCenter does not answer. */
 int cmd_health_tell(struct cli *cli, json_t *health, struct err *err) {
     static const struct cli_column checks[] = {
         {"CHECK", "name"},    {"STATUS", "status"}, {"SINCE", "since", show_time},
         {"DETAIL", "detail"}, {"REMEDY", "remedy"}, {NULL},
     };
-    const char *status = json_get_string(health, "status");
     const json_t *list = json_object_get(health, "checks");
-    if (str_eq(status, "failed"))
+    const bool has_failed = findings_count(list, "failed");
+    if (opt_get(&cli->given, "nagios"))
+        return nagios_tell(cli, list, err);
+    if (has_failed)
         cli->status = CLI_FAILED;
-    else if (findings_count(list, "failed"))
-        cli->status = CLI_FAILED_ELSEWHERE;
     if (cli->is_json)
         return show_json(cli, health, err);
-    show_line(cli, "kaasd %s: %s", json_get_string(health, "version"), status);
+    show_line(cli, "kaasd %s: %s", json_get_string(health, "version"), has_failed ? "failed" : json_get_string(health, "status"));
     return show_list(cli, list, checks, err);
+}
+
+/* A kaasd that does not answer is the worst for who watches it; what keeps this program from asking tells nothing of it. */
+int cmd_health(struct cli *cli, struct err *err) {
+    struct err why = {0};
+    if (!opt_get(&cli->given, "nagios"))
+        return cli_run_steps(cli, err);
+    const int rc = cli_run_steps(cli, &why);
+    if (rc)
+        nagios_say(cli, cli_status_of(rc) == CLI_UNREACHABLE ? NAGIOS_CRITICAL : NAGIOS_UNKNOWN, why.text);
+    return 0;
 }
 
 static void cmd_version_show_available(struct cli *cli, const json_t *available) {

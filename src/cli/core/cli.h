@@ -11,16 +11,11 @@
 #include "json.h"
 #include "strbuf.h"
 
-/* Exit statuses, as kaasctl(1) documents them. */
+/* Exit statuses: CLI_OK, CLI_FAILED, ... */
 enum cli_status {
-    CLI_OK = 0,
-    CLI_FAILED = 1,
-    CLI_USAGE = 2,
-    CLI_UNREACHABLE = 3,
-    CLI_NOT_FOUND = 4,
-    CLI_REFUSED = 5,
-    CLI_UNCONFIRMED = 6,
-    CLI_FAILED_ELSEWHERE = 7, /* health: kaasd is well, something that it works with is not */
+#define EXIT_STATUS(symbol, number, text) CLI_##symbol = (number),
+#include "exit_status.def"
+#undef EXIT_STATUS
 };
 
 /* One run of the program. */

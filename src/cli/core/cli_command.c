@@ -358,9 +358,12 @@ static void help_add_program(struct strbuf *out) {
     help_add_commands(out, NULL);
     strbuf_adds(out, "\nOptions of all commands, before or behind the command:\n");
     help_add_options(out, cli_common_options);
-    strbuf_adds(out, "\nkaasctl COMMAND --help tells the options of a command. Passwords are never taken as arguments.\n\n"
-                     "Exit status: 0 done, 1 failed, 2 wrong usage, 3 kaasd or its database cannot be reached,\n"
-                     "4 there is no such thing, 5 sign-in refused or not allowed, 6 a confirmation is missing.\n");
+    strbuf_adds(
+        out,
+        "\nkaasctl COMMAND --help tells the options of a command. Passwords are never taken as arguments.\n\nExit status:\n");
+#define EXIT_STATUS(symbol, number, text) strbuf_adds(out, "  " #number "  " text "\n");
+#include "exit_status.def"
+#undef EXIT_STATUS
 }
 
 static void help_add_group(struct strbuf *out, const char *group) {
