@@ -1,9 +1,7 @@
-# Service unit, system user, sample configuration, alert rules and dashboard.
+# Service unit, system user, sample configuration, alert rules and dashboard (docs/local.mk installs these as pages).
 systemdsystemunitdir = $(prefix)/lib/systemd/system
 sysusersdir = $(prefix)/lib/sysusers.d
 systemdsystemunit_DATA = etc/kaasd.service etc/kaas-backup.service etc/kaas-backup.timer
-examplesdir = $(docdir)/examples
-examples_DATA = etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml etc/grafana/kaas.json
 EXTRA_DIST += etc/kaasd.service.in etc/kaas-backup.service.in etc/kaas-backup.timer etc/kaas.sysusers etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml \
     etc/prometheus/kaas-alerts-test.yaml etc/grafana/kaas.json etc/appliance/first-boot \
     etc/appliance/harmony-kaas.ovf.in etc/appliance/kaas-first-boot.service
@@ -14,8 +12,11 @@ etc/kaas-backup.service: $(srcdir)/etc/kaas-backup.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) etc && sed -e 's|@bindir[@]|$(bindir)|g' $(srcdir)/etc/kaas-backup.service.in >$@.tmp && mv $@.tmp $@
 CLEANFILES += etc/kaasd.service etc/kaas-backup.service
 
-install-data-local: install-page
+# Which schema of the database this version makes: an older one that is to be installed over it looks there (kaas-server.preinst).
+install-data-local: install-page install-docs
 	$(MKDIR_P) "$(DESTDIR)$(sysusersdir)" && $(INSTALL_DATA) $(srcdir)/etc/kaas.sysusers "$(DESTDIR)$(sysusersdir)/kaas.conf"
+	$(MKDIR_P) "$(DESTDIR)$(pkgdatadir)" && \
+	  sed -n 's/^#define STORE_SCHEMA_RELEASE \([0-9]*\)U$$/\1/p' $(srcdir)/src/store/core/store_schema.h >"$(DESTDIR)$(pkgdatadir)/schema-release"
 # On the machine itself, where systemd looks: its user, and the unit as it is now. Packages (DESTDIR) leave that to their own scripts.
 install-data-hook:
 	@test -z "$(DESTDIR)" && test `id -u` = 0 || exit 0; \
@@ -25,7 +26,7 @@ install-data-hook:
 	  exit 0; }; \
 	echo "systemd-sysusers $(sysusersdir)/kaas.conf"; systemd-sysusers "$(sysusersdir)/kaas.conf" || exit 1; \
 	test ! -d /run/systemd/system || { echo "systemctl daemon-reload"; systemctl daemon-reload; }
-uninstall-local: uninstall-page
-	rm -f "$(DESTDIR)$(sysusersdir)/kaas.conf"
+uninstall-local: uninstall-page uninstall-docs
+	rm -f "$(DESTDIR)$(sysusersdir)/kaas.conf" "$(DESTDIR)$(pkgdatadir)/schema-release"
 uninstall-hook:
-	@for folder in "$(examplesdir)" "$(docdir)" "$(pkgdatadir)"; do rmdir "$(DESTDIR)$$folder" 2>/dev/null || :; done
+	@rmdir "$(DESTDIR)$(pkgdatadir)" 2>/dev/null || :

@@ -15,6 +15,10 @@ enum err_code {
     ERR_ORDER_END_,
 #define ERR(symbol, slug, status, text) ERR_##symbol = -(ERR_ORDER_##symbol - ERR_ORDER_BASE_),
 #include "err_codes.def"
+
+/* Where a page of the documentation lies once it is installed (docs/local.mk): a literal, for messages. DOC_PAGE("admin/vcenter.md") is
+ * docs/admin/vcenter.md here. tests/lint/test_pages.py holds that there is such a page, and that no message names one in another way. */
+#define DOC_PAGE(name) KAAS_DOCDIR "/" name
 #undef ERR
 };
 

@@ -367,7 +367,7 @@ int hx_registration_judge(const char *peer, long status, unsigned retry_after_s,
     case 501: return err_set(err, ERR_NOT_FOUND, "HX Connect at %s has no " HX_REGISTRATION_PATH " (%ld)", peer, status);
     case 401:
         (void)err_set(err, ERR_UNAUTHENTICATED, "HX Connect at %s does not believe who tells it where KaaS is (401)", peer);
-        return err_remedy(err, "see in HX Connect's log which proof it wants (docs/hx-publish.md)");
+        return err_remedy(err, "see in HX Connect's log which proof it wants (" DOC_PAGE("hx-publish.md") ")");
     case 403:
         (void)err_set(err, ERR_FORBIDDEN, "HX Connect at %s does not let us tell it where KaaS is (403)", peer);
         return err_remedy(
@@ -376,7 +376,7 @@ int hx_registration_judge(const char *peer, long status, unsigned retry_after_s,
     default:
         (void)err_set(err, ERR_PROTOCOL, "HX Connect at %s answers %ld to " HX_REGISTRATION_PATH, peer, status);
         return err_remedy(err, status >= 500 ? "see in HX Connect whether the cluster and its management are well"
-                                             : "see in HX Connect's log why it answers so (docs/hx-publish.md)");
+                                             : "see in HX Connect's log why it answers so (" DOC_PAGE("hx-publish.md") ")");
     }
 }
 

@@ -335,7 +335,8 @@ const char *visit_remedy(int rc) {
     case ERR_FORBIDDEN: return "give the user a role at HX that may read (Administration Guide: the user admin may)";
     case ERR_TOO_MANY: return "wait: others have logged in too often with this user; give kaasd a user of its own";
     case ERR_CONFIG: return "see kaasctl key list for the master keys; kaasctl hx connect HX sets the password anew";
-    default: return "see that the address is that of HX Connect, and which release it is (docs/admin/compatibility.md)";
+    default:
+        return "see that the address is that of HX Connect, and which release it is (" DOC_PAGE("admin/compatibility.md") ")";
     }
 }
 

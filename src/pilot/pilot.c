@@ -165,7 +165,7 @@ void pilot_probe_tunnel(struct pilot *p, struct finding *f) {
             finding_say(f, FINDING_FAILED, "port %u refuses CONNECT " TUNNEL_TARGET " with HTTP status %ld", tunnel.port, status);
         else
             finding_say_error(f, FINDING_FAILED, &err);
-        finding_advise(f, "a service account logs in without the tunnel (docs/admin/vcenter.md, \"Login ways\")");
+        finding_advise(f, "a service account logs in without the tunnel (" DOC_PAGE("admin/vcenter.md") ", \"Login ways\")");
         return;
     }
     p->has_tunnel = true;

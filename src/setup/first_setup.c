@@ -127,8 +127,8 @@ int setup_write_config(const struct setup_config *settings, const struct setup_u
     _cleanup_strbuf_ struct strbuf text;
     int rc;
     strbuf_init(&text, 16384);
-    strbuf_adds(
-        &text, "# Configuration of kaasd; all options: docs/admin/configuration.md. Check with: kaasd --check-config\nserver:\n");
+    strbuf_adds(&text, "# Configuration of kaasd; all options: " DOC_PAGE(
+                           "admin/configuration.md") ". Check with: kaasd --check-config\nserver:\n");
     if (settings->listen)
         strbuf_addf(&text, "  listen: \"%s\"\n", settings->listen);
     if (settings->public_url)

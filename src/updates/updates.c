@@ -279,7 +279,7 @@ static void updates_check_replicas(const struct updates *updates, struct finding
         strbuf_addf(&text, "%s %s %s", i ? "," : "", json_get_string(replica, "name"), version ? version : "older");
     }
     finding_say(&f, clock_wall_ms() - f.since_ms >= DIFFER_MS ? FINDING_WARNING : FINDING_OK, "%s", text.data);
-    finding_advise(&f, "install the same version on the hosts of all (docs/admin/upgrade.md)");
+    finding_advise(&f, "install the same version on the hosts of all (" DOC_PAGE("admin/upgrade.md") ")");
     findings_add(out, &f);
 }
 

@@ -17,7 +17,7 @@ KAAS = re.escape(re.search(r"AC_INIT\(\[harmony-kaas\], \[([^\]]*)\]", (TOP / "c
 REST = [(TIME, "2026-01-31 12:00:00 UTC"), (re.compile(rf"(?<=version ){KAAS}\.\d+"), "0.0.0.N"),
         (re.compile(r"(?<=version )(\d+\.\d+\.\d+)\.\d+"), r"\1.N"),
         (re.compile(r"\b\d+ s (?=ahead|behind)"), "600 s "), (re.compile(r"in \d+ days"), "in 9 days"),
-        (re.compile(r"/(?:tmp|dev/shm)/[^ ]*/"), "/etc/kaas/")]
+        (re.compile(r"/(?:tmp|dev/shm)/[^ ]*/"), "/etc/kaas/"), (re.compile(r"(?<=\()/\S*/doc/kaas/"), "docs/")]
 
 
 def normalised(text: str, ports: dict[int, int]) -> str:

@@ -110,7 +110,7 @@ static int check_action(struct api_call *call, const char *action, struct err *e
         if (!action || !strcmp(action, actions[i]))
             return 0;
     (void)problem_parameter(call, "action", "is none of those that are written down", err);
-    return err_remedy(err, "kaasctl audit actions lists them, as does docs/admin/audit.md");
+    return err_remedy(err, "kaasctl audit actions lists them, as does " DOC_PAGE("admin/audit.md"));
 }
 
 static int audit_read_query(struct api_call *call, struct audit_query *query, struct err *err) {

@@ -188,9 +188,10 @@ static bool peers_judge_first(struct visit *v) {
 
 /* -- our own account ------------------------------------------------------------------------------------------------------- */
 
-#define NO_ACCOUNT_REMEDY                                                                                                        \
-    "add the account's own principal to the keytab (docs/admin/identity.md), or name it: kaasctl peer set HX --principal NAME; " \
-    "in Active Directory an SPN gets no ticket"
+#define NO_ACCOUNT_REMEDY                                                            \
+    "add the account's own principal to the keytab (" DOC_PAGE(                      \
+        "admin/identity.md") "), or name it: kaasctl peer set HX --principal NAME; " \
+                             "in Active Directory an SPN gets no ticket"
 
 /* The keytab's first principal that is none of a service. */
 static bool peers_find_account(struct visit *v) {
@@ -371,7 +372,8 @@ static void peers_forget(struct visit *v) {
 
 static bool peers_walk(struct visit *v) {
     if (!v->peers->options.kerberos)
-        return peers_fail(v, "no_keytab", "set auth.kerberos.keytab, see docs/admin/identity.md", "no keytab is configured");
+        return peers_fail(v, "no_keytab", "set auth.kerberos.keytab, see " DOC_PAGE("admin/identity.md"),
+                          "no keytab is configured");
     v->spn = hx_peer_spn(v->peer);
     if (!v->spn)
         return peers_fail(v, "no_ticket", "see the memory of this host", "out of memory");
@@ -393,7 +395,8 @@ static bool peers_walk_request(struct visit *v) {
     if (v->status != 401)
         return true;
     if (!v->peers->options.kerberos)
-        return peers_fail(v, "no_keytab", "set auth.kerberos.keytab, see docs/admin/identity.md", "no keytab is configured");
+        return peers_fail(v, "no_keytab", "set auth.kerberos.keytab, see " DOC_PAGE("admin/identity.md"),
+                          "no keytab is configured");
     return peers_judge_first(v) && peers_find_account(v) && get_tickets(v) && peers_negotiate(v);
 }
 

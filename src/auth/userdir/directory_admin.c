@@ -230,7 +230,7 @@ static void look_bind(struct visit *v, struct finding *f) {
     if (source_bind(v->source, v->url, &v->conn, &err))
         say_error(f, &err,
                   is_keytab
-                      ? "see docs/admin/identity.md for the keytab"
+                      ? "see " DOC_PAGE("admin/identity.md") " for the keytab"
                       : "set the account's DN and password again: kaasctl ldap set NAME --bind-dn DN --bind-password-file FILE");
     else
         finding_say(f, FINDING_OK, "as %.300s, by %s", is_keytab ? s->principal : s->bind_dn, ldap_bind_name(s->bind));

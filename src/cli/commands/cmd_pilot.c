@@ -229,7 +229,8 @@ int cmd_pilot_tell(struct cli *cli, json_t *report, struct err *err) {
         if (json_get_string(probe, "remedy"))
             show_line(cli, "%s -> %s", json_get_string(probe, "probe"), json_get_string(probe, "remedy"));
     show_line(cli,
-              "%zu hold, %zu do not hold, %zu could not be asked. ROW is how the row of docs/admin/compatibility.md begins; what",
+              "%zu hold, %zu do not hold, %zu could not be asked. ROW is how the row of " DOC_PAGE(
+                  "admin/compatibility.md") " begins; what",
               cmd_pilot_count(probes, "holds"), failed, cmd_pilot_count(probes, "not_asked"));
     show_line(cli, "has no probe there needs a person's eyes. Nothing was changed; all sessions that were made have ended.");
     return strbuf_check(&cli->out, "report", err);

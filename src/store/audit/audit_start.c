@@ -79,7 +79,8 @@ int audit_store_open_key(struct store *store, struct seal *seal, struct err *err
 
 #define FILE_BYTES_MAX 1024U
 #define FILE_MODE 0600
-#define COMMENT "# The last audit line that this replica has written; it goes with the database. See docs/admin/audit.md.\n"
+#define COMMENT \
+    "# The last audit line that this replica has written; it goes with the database. See " DOC_PAGE("admin/audit.md") ".\n"
 #define ACCEPT "kaasctl audit accept-restore, on the host of this replica"
 
 struct file {

@@ -93,7 +93,7 @@ static int migrate_check_row(const struct schema_row *row, struct store_schema s
         err_set(err, ERR_SCHEMA, "the database schema is newer than this program: it has %s", row->file);
         return err_remedy(
             err, "install the version that made it, or a newer one; to go back, put back the copy of the database from before it "
-                 "(docs/admin/upgrade.md, \"Going back\")");
+                 "(" DOC_PAGE("admin/upgrade.md") ", \"Going back\")");
     }
     if (file)
         schema_file_sha256(file, sha256);

@@ -184,8 +184,9 @@ static void judge_inner(const struct visit *v, struct finding *f, const struct x
 
 static void port_failed(const struct visit *v, struct finding *f, const struct err *err, unsigned port, unsigned other_port) {
     finding_say_error(f, doctor_net_weight(v, other_port), err);
-    finding_advise(f, "open TCP port %u from this host to %s, or log in another way (docs/admin/vcenter.md, \"Login ways\")",
-                   port, v->vc->address);
+    finding_advise(
+        f, "open TCP port %u from this host to %s, or log in another way (" DOC_PAGE("admin/vcenter.md") ", \"Login ways\")",
+        port, v->vc->address);
 }
 
 static void tunnel_failed(const struct visit *v, struct finding *f, const struct err *err, long status) {
@@ -193,8 +194,8 @@ static void tunnel_failed(const struct visit *v, struct finding *f, const struct
     if (status && status / 100 != 2) {
         finding_say(f, how_bad, "port %u answers, but refuses CONNECT " TUNNEL_TARGET " with HTTP status %ld", v->vc->tunnel_port,
                     status);
-        finding_advise(
-            f, "this vCenter offers no tunnel: use a service account or a direct port (docs/admin/vcenter.md, \"Login ways\")");
+        finding_advise(f, "this vCenter offers no tunnel: use a service account or a direct port (" DOC_PAGE(
+                              "admin/vcenter.md") ", \"Login ways\")");
         return;
     }
     finding_say(f, how_bad, "port %u takes connections, but then: %s", v->vc->tunnel_port, err->text);

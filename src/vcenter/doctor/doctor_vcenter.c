@@ -63,7 +63,7 @@ static void tell_attempt(const struct visit *v, struct finding *f, const struct 
         finding_say(f, f->status, "does not work: see \"%s\" above", doctor_title(v, port));
     finding_advise(f, "%s",
                    other_works ? "nothing to do as long as another way works"
-                               : "mend that port, or log in another way (docs/admin/vcenter.md, \"Login ways\")");
+                               : "mend that port, or log in another way (" DOC_PAGE("admin/vcenter.md") ", \"Login ways\")");
 }
 
 /* Only the ways of certificates: a password is not sent for a probe. */
@@ -300,7 +300,8 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
         doctor_tell_unseen_hx(v, &text);
     finding_say(f, worst, "%s", text.len ? text.data : "all that we need are there");
     if (worst != FINDING_OK)
-        finding_advise(f, "grant %s a role with these there (docs/admin/vcenter.md, \"Privileges\")", v->own.user_name);
+        finding_advise(f, "grant %s a role with these there (" DOC_PAGE("admin/vcenter.md") ", \"Privileges\")",
+                       v->own.user_name);
 }
 
 #define MANIFEST_WAIT_MS 120000 /* vCenter may take so long to fetch it after a registration */

@@ -239,7 +239,7 @@ int login_by_account(struct vim_client *client, const struct login_credential *c
     if (rc != ERR_UPSTREAM_DENIED)
         return err_move(err, rc, &why);
     (void)err_set(err, ERR_FORBIDDEN, "the password of %s is right, but it has no permission at all at this vCenter", c->user);
-    return err_remedy(err, "have a role granted to it there (docs/admin/vcenter.md, \"Privileges\")");
+    return err_remedy(err, "have a role granted to it there (" DOC_PAGE("admin/vcenter.md") ", \"Privileges\")");
 }
 
 size_t login_probe(struct vim_client *client, const struct vcenter *vc, const struct login_credential *certificate,
