@@ -16,12 +16,14 @@
 #include "http_client.h"
 #include "identity.h"
 #include "log.h"
+#include "notify.h"
 #include "secret.h"
 #include "setup_check.h"
 #include "store.h"
 #include "wire.h"
 
 #define STOP_LIMIT_S 9
+#define START_LIMIT_S 30 /* below the 90 s that systemd waits */
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_CONFIG = 78 };
 
@@ -159,12 +161,21 @@ static void block_signals(sigset_t *set) {
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
+/* kaasd is started, for the service manager, once it is ready or knows what it waits for (wire_periodic.c). Where even that takes long, as with a
+ * database that takes connections and says nothing, whoever started it is let go on: health tells what is the matter. */
 static void serve_signals(struct wire *wire, const sigset_t *set) {
+    const struct timespec limit = {.tv_sec = START_LIMIT_S};
+    bool is_told = false;
     for (;;) {
         struct err err = {0};
-        int number = 0;
-        if (sigwait(set, &number))
+        const int number = is_told ? sigwaitinfo(set, NULL) : sigtimedwait(set, NULL, &limit);
+        if (number < 0) {
+            if (errno == EAGAIN) {
+                notify("READY=1");
+                is_told = true;
+            }
             continue;
+        }
         if (number != SIGHUP) {
             log_event(LOG_LEVEL_NOTICE, "stopping", "signal", strsignal(number), NULL);
             return;

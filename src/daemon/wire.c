@@ -475,7 +475,6 @@ int wire_up(struct config *config, const char *config_path, struct wire **out, s
         wire_down(w);
         return rc;
     }
-    notify("READY=1");
     log_event(LOG_LEVEL_NOTICE, "listening", "address", *w->config.server_listen ? w->config.server_listen : NULL,
               "service_address", *w->config.server_service_listen ? w->config.server_service_listen : NULL, "admin_socket",
               w->config.server_admin_socket, "version", PACKAGE_VERSION, NULL);

@@ -99,6 +99,8 @@ static void wire_periodic_note_not_ready(struct wire *wire, const struct err *er
     bool is_news = wire->not_ready.code != err->code;
     wire->not_ready = *err;
     (void)pthread_mutex_unlock(&wire->lock);
+    /* Started, for the service manager: whoever starts us must not wait for a database that is away, and health tells of it. */
+    notify("READY=1");
     if (is_news)
         log_error(LOG_LEVEL_WARNING, "waiting", err, "remedy", err->remedy[0] ? err->remedy : NULL, "hint",
                   "kaasd goes on by itself as soon as it can", NULL);
@@ -113,7 +115,7 @@ static int periodic_start(void *arg, struct err *err) {
         return rc;
     }
     atomic_store(&wire->is_ready, true);
-    notify("STATUS=ready");
+    notify("READY=1\nSTATUS=ready");
     log_event(LOG_LEVEL_NOTICE, "ready", "version", PACKAGE_VERSION, "installation",
               platform_env(wire->parts.platform)->installation, NULL);
     scheduler_wake(wire->scheduler, "vcenters");
