@@ -46,6 +46,7 @@ prune_image_root() (
         var/{backups,cache,local,log,mail,opt,spool} var/lib/{apt,misc,pam,systemd}
     (cd usr/share && rm -rf base-files bash-completion bug doc-base gcc gdb info lintian locale man menu mysql-common perl5)
     find usr/share/doc -type f ! -name copyright -delete
+    find usr/share/doc -mindepth 1 -type d -empty -delete # of the pages, which nothing in here can show
     find . -type d -empty -delete
     find . -xtype l -delete
 )

@@ -147,14 +147,19 @@ int fs_sync_folder(const char *path, struct err *err) {
 }
 
 int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err) {
+    return fs_write_atomic_for(path, bytes, n, &(struct fs_owner){geteuid(), getegid(), mode}, err);
+}
+
+int fs_write_atomic_for(const char *path, const void *bytes, size_t n, const struct fs_owner *owner, struct err *err) {
     _cleanup_free_ char *temporary = str_format("%s.XXXXXX", path);
+    const bool is_own = owner->uid == geteuid() && owner->gid == getegid();
     _cleanup_close_ int fd = -1;
     if (!temporary)
         return err_set(err, ERR_NOMEM, "no memory for a path");
     fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot make a file next to %s: %m", path);
-    if (!fsutil_fill(fd, bytes, n, mode) || rename(temporary, path)) {
+    if (!fsutil_fill(fd, bytes, n, owner->mode) || (!is_own && fchown(fd, owner->uid, owner->gid)) || rename(temporary, path)) {
         (void)err_set(err, ERR_IO, "cannot write %s: %m", path);
         (void)unlink(temporary);
         return ERR_IO;

@@ -24,6 +24,15 @@ int fs_skip_mark(struct strbuf *text, const char *name, struct err *err);
 /* Writes a new file next to `path` with `mode`, syncs and renames it over. ERR_IO. */
 int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
 
+struct fs_owner {
+    uid_t uid;
+    gid_t gid;
+    mode_t mode;
+};
+
+/* As fs_write_atomic, for the owner: root gives the open file away before it has its name, so that nobody can put a link in its place. ERR_IO. */
+int fs_write_atomic_for(const char *path, const void *bytes, size_t n, const struct fs_owner *owner, struct err *err);
+
 /* Writes a file that must not exist yet (O_EXCL), synced. ERR_EXISTS, ERR_IO. */
 int fs_write_new(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err);
 

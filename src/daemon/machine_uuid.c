@@ -31,7 +31,7 @@ static bool machine_uuid_take(const char *path, char out[UUID_TEXT_BYTES]) {
 
 void machine_uuid_read(char out[UUID_TEXT_BYTES]) {
     const char *folder = getenv("RUNTIME_DIRECTORY"); /* NOLINT(concurrency-mt-unsafe): nobody sets variables while threads run */
-    _cleanup_free_ char *copy = folder ? str_format("%s/" NAME, folder) : NULL;
+    _cleanup_free_ char *copy = folder ? str_format("%s-machine/" NAME, folder) : NULL;
     if (!copy || !machine_uuid_take(copy, out))
         (void)machine_uuid_take("/sys/class/dmi/id/" NAME, out);
 }

@@ -196,10 +196,7 @@ static int setup_load(const char *path, struct strbuf *bytes, struct stat *owner
 }
 
 static int setup_files_store(const char *path, const struct strbuf *bytes, const struct stat *owner, struct err *err) {
-    int rc = fs_write_atomic(path, bytes->data, bytes->len, FILE_MODE, err);
-    if (!rc && (owner->st_uid != geteuid() || owner->st_gid != getegid()) && chown(path, owner->st_uid, owner->st_gid))
-        rc = err_set(err, ERR_IO, "cannot give %s to its owner of before", path);
-    return rc;
+    return fs_write_atomic_for(path, bytes->data, bytes->len, &(struct fs_owner){owner->st_uid, owner->st_gid, FILE_MODE}, err);
 }
 
 int master_key_file_add(const char *path, char key_id[SEAL_KEY_ID_BYTES], struct err *err) {

@@ -46,7 +46,22 @@ def release(version: str) -> Path:
     return folder
 
 
-def _build(commit: str, folder: Path) -> None:
+@cache
+def installed(version: str, prefix: str) -> Path:
+    """The folder with what `make install DESTDIR=FOLDER` of a version puts there, as its README.md says for another machine."""
+    commit = commits()[version]
+    folder = CACHE / f"release-{version}-{commit[:16]}{prefix.replace('/', '-')}"
+    with (CACHE / "releases.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _build(commit, folder, f"--prefix={prefix}", "make -s install DESTDIR=\"$PWD/../new\"")
+    return folder
+
+
+PROGRAMS_ONLY = "find src -type f '(' -name kaasd -o -name kaasctl ')' -exec cp '{}' ../new ';'"
+
+
+def _build(commit: str, folder: Path, configure: str = "--without-page", install: str = PROGRAMS_ONLY) -> None:
     scratch = Scratch("release")
     log = scratch.log / "build.log"
     steps = f"""
@@ -54,9 +69,9 @@ def _build(commit: str, folder: Path) -> None:
         cd "{scratch.path}"
         ./autogen.sh
         mkdir out new && cd out
-        ../configure -q --without-page CC="ccache gcc"
+        ../configure -q {configure} CC="ccache gcc"
         make -s -j{os.cpu_count()} all
-        find src -type f '(' -name kaasd -o -name kaasctl ')' -exec cp '{{}}' ../new ';'
+        {install}
     """
     built = run(["bash", "-ec", f"exec >{log} 2>&1\n{steps}"], limit_s=BUILD_LIMIT_S, env={"CCACHE_BASEDIR": f"{scratch.path}"})
     if built.returncode:

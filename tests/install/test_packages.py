@@ -107,6 +107,15 @@ def check_release(folder: Path, scratch: Path, private: Path) -> None:
         assert parts[name]["hashes"][0]["content"] == files[deb(folder, name).name]
 
 
+def test_no_script_does_anything_by_name_in_a_folder_of_the_service(packages: Path, scratch: Scratch) -> None:
+    """But for rm -r, which follows no link: whatever root makes there, the user of the service can put a link in its place."""
+    for name in PACKAGES:
+        assert run(["dpkg-deb", "--control", deb(packages, name), scratch.path / f"control-{name}"]).returncode == 0
+        for script in (scratch.path / f"control-{name}").glob("p*"):
+            lines = [line.strip() for line in script.read_text().splitlines() if re.search(r"/(var/lib|run)/kaas(?![\w-])", line)]
+            assert set(lines) <= {"rm -rf /var/lib/kaas/* /var/lib/kaas"}, script.name
+
+
 def test_each_file_is_in_one_package_and_belongs_to_root(packages: Path) -> None:
     seen: dict[str, str] = {}
     for name in PACKAGES:
@@ -161,6 +170,13 @@ def test_the_service_runs_shows_the_cluster_and_starts_at_boot(place: Packaged) 
     place.machine.until("systemctl is-active --quiet kaasd", "the service after a reboot")
     place.wait_ready()
     assert place.machine.ok("kaasctl cluster list").count("prod-1") == 1
+
+
+def test_all_is_well_as_soon_as_it_is_started(place: Packaged) -> None:
+    place.machine.ok("systemctl disable --now kaasd")
+    for _ in range(3):
+        place.machine.ok("systemctl enable --now kaasd && kaasctl health && systemctl stop kaasd")
+    place.machine.ok("systemctl start kaasd && kaasctl health")
 
 
 def visit(place: Packaged, scratch: Scratch, name: str) -> None:

@@ -17,7 +17,8 @@
 #include "str.h"
 #include "vcenter_store.h"
 
-#define RECORDS_FILE "records-left" /* in state_dir, for who removes the packages: debian/kaas-server.postrm */
+#define RECORDS_FILE \
+    "records-left" /* beside the configuration, which is root's, for who removes the packages: debian/kaas-server.postrm */
 #define RECORDS_BYTES_MAX (1024U * 1024U)
 #define RECORDS_MODE 0644
 
@@ -271,7 +272,7 @@ static void uninstall_leave(struct uninstall *u, const char *name) {
     const char *key = u->cli->config.vcenter_extension_key;
     strbuf_addf(&u->records, "vCenter %s, extension %s\n", name, key);
     cli_note("kaasctl: the extension %s stays at vCenter %s: remove it there, for instance by govc extension.unregister %s, when "
-             "that names this installation (docs/admin/vcenter.md, \"Removing everything\")",
+             "that names this installation (" DOC_PAGE("admin/vcenter.md") ", \"Removing everything\")",
              key, name, key);
 }
 
@@ -321,7 +322,7 @@ static int uninstall_drop(struct uninstall *u, struct err *err) {
 
 /* For who removes the packages when the database cannot be asked any more. While that is there, it knows better. */
 static int uninstall_note_records(struct uninstall *u, struct err *err) {
-    _cleanup_free_ char *path = str_format("%s/" RECORDS_FILE, u->cli->config.state_dir);
+    _cleanup_free_ char *path = db_settings_beside(cli_config_path(u->cli), RECORDS_FILE);
     int rc = path ? strbuf_check(&u->records, "the list of records", err) : err_set(err, ERR_NOMEM, "out of memory");
     return rc ? rc : fs_write_atomic(path, u->records.data, u->records.len, RECORDS_MODE, err);
 }

@@ -191,7 +191,7 @@ def test_it_goes_on_where_an_earlier_run_was_stopped(world: World, second: Stric
     for left in ("apt-get purge", str(world.kaasd.folder / "master.key"), "the database kaas with the accounts"):
         assert left in said
     assert records(world) == []
-    assert not (world.kaasd.folder / "state/records-left").exists()
+    assert not (world.kaasd.folder / "records-left").exists()
     told = {line["action"] for line in world.kaasd.admin().items("/v2/audit")}
     assert {"vcenter.unregister", "hx_cluster.unpublish", "session.end"} <= told
     assert "vCenters: registered at none" in world.kaasd.ctl.ok("uninstall", "--yes")
@@ -208,7 +208,7 @@ def test_by_force_a_record_stays_and_the_database_goes(world: World, second: Str
     finally:
         second.control.open_port()
     assert has_record(second)
-    assert (world.kaasd.folder / "state/records-left").read_text() == f"vCenter second, extension {EXTENSION_KEY}\n"
+    assert (world.kaasd.folder / "records-left").read_text() == f"vCenter second, extension {EXTENSION_KEY}\n"
     assert not world.db.query("SHOW DATABASES LIKE 'kaas'")
     assert not world.db.query("SELECT User FROM mysql.user WHERE User LIKE 'kaas%%'")
     refused = world.kaasd.ctl.run("uninstall", "--records")

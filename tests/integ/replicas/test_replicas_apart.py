@@ -20,8 +20,9 @@ IN_1, IN_2, AGAIN_IN_2, FAR = "vm-101", "vm-102", "vm-103", "vm-126"  # on hx-ea
 def run_on(scratch: Scratch, name: str, uuid: str) -> dict[str, str]:
     """The environment of a replica whose machine has this UUID, as the unit of systemd leaves it."""
     folder: Path = scratch.path / name
-    folder.mkdir(exist_ok=True)
-    (folder / "product_uuid").write_text(uuid + "\n")
+    beside: Path = scratch.path / f"{name}-machine"
+    beside.mkdir(exist_ok=True)
+    (beside / "product_uuid").write_text(uuid + "\n")
     return {"RUNTIME_DIRECTORY": str(folder)}
 
 
