@@ -31,7 +31,8 @@ def program(name: str) -> Path:
     for path in (BUILD / name, BUILD / "src/daemon" / name, BUILD / "src/cli" / name, BIN / name):
         if path.is_file() and os.access(path, os.X_OK):
             return path
-    raise WorldError(f"{name} is not built in {BUILD}: run scripts/setup")
+    helper = "" if name.count("/") < 2 else f", then: make -C {BUILD} world-programs"  # of tests: scripts/setup builds what users get
+    raise WorldError(f"{name} is not built in {BUILD}: run scripts/setup{helper}")
 
 
 def use_memory() -> None:

@@ -666,7 +666,7 @@ static int find_own_hx(const struct api_call *call, const char *reference, const
         return err_remedy(err, "give its id");
     }
     (void)err_set(err, ERR_NOT_FOUND, "the service account is for no HX cluster \"%.100s\"", reference);
-    return err_remedy(err, "an administrator runs: kaasctl service set %s --hx-cluster ...", login_of(call)->service->name);
+    return err_remedy(err, "an administrator runs: kaasctl service set %s --add-hx-cluster HX", login_of(call)->service->name);
 }
 
 /* A code for the panel is bound to one page of an HX cluster: at the address that somebody vouched for, or at the one that people use, if it says so. */
