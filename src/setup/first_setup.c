@@ -226,7 +226,12 @@ static const char *os_user(void) {
 
 struct store_options setup_admin_login(const struct config *config, const struct setup_database_admin *admin) {
     struct store_options options = {
-        .user = admin->user ? admin->user : os_user(), .password = admin->password, .connections_max = 1};
+        .user = admin->user ? admin->user : os_user(),
+        .account_remedy =
+            "run this as root on the host of the database, or name an account that may create databases and accounts: "
+            "--database-admin NAME --database-admin-password-file FILE",
+        .password = admin->password,
+        .connections_max = 1};
     if (*config->database_host && !admin->socket) {
         options.host = config->database_host;
         options.port = (unsigned)config->database_port;

@@ -210,7 +210,7 @@ int master_key_file_add(const char *path, char key_id[SEAL_KEY_ID_BYTES], struct
         return rc;
     if (bytes.len >= SEAL_KEYS_MAX * SEAL_KEY_BYTES) {
         (void)err_set(err, ERR_CONFLICT, "master key file %s holds %d keys already", path, SEAL_KEYS_MAX);
-        return err_remedy(err, "take out old ones: kaasctl key remove-master");
+        return err_remedy(err, "take out old ones: kaasctl key remove-master KEY");
     }
     random_bytes(key, sizeof(key));
     seal_id_of_key(key, key_id);

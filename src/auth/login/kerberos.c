@@ -109,7 +109,7 @@ static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, s
         return kerberos_forbid(out, "realm", "people of this realm may not sign in here", err);
     if (lacks_pac(k, answer, out->realm)) {
         (void)kerberos_forbid(out, "no_pac", "the ticket lacks the statement that the domain signs about an account", err);
-        return err_remedy(err, "an administrator of the domain lets it be made for our account; see: kaasctl ldap test");
+        return err_remedy(err, "an administrator of the domain lets it be made for our account; see: kaasctl ldap test NAME");
     }
     memcpy(out->digest, answer->digest, sizeof(out->digest));
     out->digest_until_ms = answer->taken_until_ms + REPLICAS_DIFFER_MS;
@@ -239,13 +239,13 @@ static int kerberos_fail(const struct kerberos_peer *peer, int rc, const struct 
         (void)err_set(err, ERR_FORBIDDEN,
                       peer->has_groups ? "a directory has to be asked about you, and none serves the realm of the ticket"
                                        : "the ticket says nothing about groups, and no directory serves its realm");
-        return err_remedy(err, "an administrator adds the directory of the realm: kaasctl ldap set");
+        return err_remedy(err, "an administrator adds the directory of the realm: kaasctl ldap set NAME");
     }
     if (rc == ERR_CREDENTIALS || rc == ERR_BUSY || rc == ERR_NOMEM)
         return err_move(err, rc, why);
     (void)err_set(err, ERR_UNAVAILABLE, "the directory that knows your groups cannot be asked now");
     (void)err_detail(err, "%s", why->text);
-    return err_remedy(err, "try again later; an administrator runs: kaasctl ldap test");
+    return err_remedy(err, "try again later; an administrator runs: kaasctl ldap test NAME");
 }
 
 static bool kerberos_has_to_ask(const struct kerberos *k, const struct kerberos_peer *peer) {

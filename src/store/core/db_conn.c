@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -97,6 +98,9 @@ int db_conn_ping(struct db_conn *conn, struct err *err) {
     return 0;
 }
 
+#define NO_TLS \
+    "the server offers no TLS: give it a certificate (ssl_cert, ssl_key in its configuration), " DOC_PAGE("admin/install.md")
+
 static void set_transport(MYSQL *mysql, const struct store_options *options) {
     const my_bool yes = 1;
     const unsigned protocol = options->unix_socket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
@@ -153,6 +157,36 @@ static int set_session(struct db_conn *conn, const struct store_options *options
     return rc ? rc : join_cluster(conn, err);
 }
 
+/* What a server says before TLS is not proved to be its own word; the client library hands it on inside of an error of its own. */
+static unsigned told_before_tls(unsigned number, const char *message) {
+    static const char mark[] = "cannot be verified: ";
+    const char *at = number >= CR_MIN_ERROR ? strstr(message, mark) : NULL;
+    const unsigned long told = at ? strtoul(at + sizeof(mark) - 1, NULL, 10) : 0;
+    return told && told < CR_MIN_ERROR && db_errno_code((unsigned)told) != ERR_INTERNAL ? (unsigned)told : number;
+}
+
+static bool db_conn_is_refusal(unsigned number) {
+    return number == ER_ACCESS_DENIED_ERROR || number == ER_ACCESS_DENIED_NO_PASSWORD_ERROR || number == ER_HOST_NOT_PRIVILEGED;
+}
+
+/* Says which server, and what to do for this account. */
+static int fail_to_connect(struct db_conn *conn, const struct store_options *options, struct err *err) {
+    const char *message = mysql_error(conn->mysql);
+    const unsigned number = told_before_tls(mysql_errno(conn->mysql), message);
+    if (db_errno_code(number) == ERR_DATABASE) {
+        if (options->host)
+            err_set(err, ERR_DATABASE, "%s (%s:%u)", db_errno_text(number), options->host, options->port);
+        else
+            err_set(err, ERR_DATABASE, "%s", db_errno_text(number));
+        err_detail(err, "error %u: %s", number, message);
+        if (db_conn_is_refusal(number) && options->account_remedy)
+            err_remedy(err, "%s", options->account_remedy);
+        if (number == CR_SSL_CONNECTION_ERROR && strstr(message, "server does not support it"))
+            err_remedy(err, NO_TLS);
+    }
+    return db_conn_fail(conn, number, message, err);
+}
+
 static int connect_now(struct db_conn *conn, const struct store_options *options, struct err *err) {
     const char *host = options->unix_socket ? NULL : options->host;
     db_conn_begin(conn);
@@ -160,7 +194,7 @@ static int connect_now(struct db_conn *conn, const struct store_options *options
     /* FOUND_ROWS: an UPDATE that changes nothing still counts the row it found */
     if (!mysql_real_connect(conn->mysql, host, options->user, options->password, options->database, options->port,
                             options->unix_socket, CLIENT_FOUND_ROWS))
-        return fail_from_mysql(conn, err);
+        return fail_to_connect(conn, options, err);
     conn->call_timeout_ms = (int64_t)options->call_timeout_s * 1000;
     return set_session(conn, options, err);
 }
@@ -226,7 +260,8 @@ struct errno_row {
 #define LOGIN_REFUSED "the database refused the account"
 #define OLD_SCHEMA "the database schema does not fit this version"
 #define MIGRATE "run: kaasctl db migrate"
-#define GRANT "give the account its rights with: kaasctl init"
+#define GRANT "give the account its rights with: kaasctl init; after an uninstall: systemctl disable --now kaasd"
+#define HOST "make an account there for the name or address of this host, or for all ('%'); kaasctl init makes those of kaasd"
 #define ACCOUNT "check database.user and the password file in the configuration"
 #define CLUSTER "see that the node is connected with the others: SHOW STATUS LIKE 'wsrep_cluster_status'"
 #define SERVER_UP "check that the database server runs and that the address in the configuration is right"
@@ -277,7 +312,7 @@ static const struct errno_row db_errno_rows[] = {
     {ER_SPECIFIC_ACCESS_DENIED_ERROR, ERR_DATABASE, PLAIN, NO_RIGHT, GRANT},
     {ER_ACCESS_DENIED_ERROR, ERR_DATABASE, LOST, LOGIN_REFUSED, ACCOUNT},
     {ER_ACCESS_DENIED_NO_PASSWORD_ERROR, ERR_DATABASE, LOST, LOGIN_REFUSED, ACCOUNT},
-    {ER_HOST_NOT_PRIVILEGED, ERR_DATABASE, LOST, "the database refuses connections from this host", ACCOUNT},
+    {ER_HOST_NOT_PRIVILEGED, ERR_DATABASE, LOST, "the database has no account that may come from this host", HOST},
     {ER_BAD_DB_ERROR, ERR_SCHEMA, LOST, "there is no such database", "run: kaasctl init"},
     {ER_NO_SUCH_TABLE, ERR_SCHEMA, PLAIN, OLD_SCHEMA, MIGRATE},
     {ER_BAD_FIELD_ERROR, ERR_SCHEMA, PLAIN, OLD_SCHEMA, MIGRATE},

@@ -27,6 +27,7 @@ struct store_options {
     const char *ca_file;  /* PEM file with the CA of the server's certificate */
     const char *database; /* NULL: none selected (only for store_create_accounts) */
     const char *user;
+    const char *account_remedy; /* what to do when the server refuses the account; a literal; NULL: see database.user */
     const char *password;       /* NULL or "": none (socket authentication) */
     unsigned connections_max;   /* [8] 1 to 64; opened when needed */
     unsigned connect_timeout_s; /* [5] Connector/C knows whole seconds only */

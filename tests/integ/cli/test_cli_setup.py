@@ -345,6 +345,30 @@ def test_backup_and_restore_with_a_database_on_another_host(ctl: Kaasctl, etc: P
     assert refused.returncode != 0 and "certificate" in refused.stderr
 
 
+def test_what_keeps_us_out_of_a_database_on_another_host_is_told(ctl: Kaasctl, remote_db: RemoteMariadb) -> None:
+    """An account that is not there; nobody there; no TLS, as Debian has it."""
+    def refused(port: int, *words: str) -> None:
+        ctl.config.unlink(missing_ok=True)
+        result = ctl.run("init", "--database-host", f"127.0.0.1:{port}", "--database-ca-file", str(remote_db.tls.ca_file),
+                         "--database-admin", "nobody", "--database-admin-password-file", "-", stdin="x\n")
+        assert result.returncode != 0
+        for word in (f"(127.0.0.1:{port})", *words):
+            assert word in result.stderr, result.stderr
+        assert "database.user" not in result.stderr
+
+    refused(remote_db.port, "the database refused the account",
+            "name an account that may create databases and accounts: --database-admin NAME")
+    refused(free_port(), "the database cannot be reached", "check that the database server runs")
+    port, beside = free_port(), Scratch("o")
+    open_server = Mariadb(beside, options=("--skip-networking=OFF", "--skip-ssl", "--bind-address=127.0.0.1", f"--port={port}"))
+    try:
+        open_server.query("CREATE USER nobody@'%' IDENTIFIED BY 'x'")
+        refused(port, "the server offers no TLS: give it a certificate (ssl_cert, ssl_key in its configuration)")
+    finally:
+        open_server.close()
+        beside.remove()
+
+
 def test_a_database_on_another_host_needs_its_ca(ctl: Kaasctl, remote_db: RemoteMariadb, tmp_path: Path) -> None:
     result = remote_db.init(ctl)
     assert result.returncode == FAILED
