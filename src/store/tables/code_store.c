@@ -1,10 +1,11 @@
-/* Codes by which a session is handed over or found again. Layer 2 (store).
+/* Codes by which a session is handed over or found again, and credentials that work once (session_store.h). Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "code_store.h"
 
 #include <string.h>
 
 #include "db_stmt.h"
+#include "session_store.h"
 #include "store_tx.h"
 
 int code_tx_forget(struct store_tx *tx, const char *sid, struct err *err) {
@@ -57,6 +58,26 @@ int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, uns
     uint64_t count = 0;
     int rc = store_run(store, "DELETE FROM login_codes WHERE ends_at_ms < ? ORDER BY ends_at_ms, digest LIMIT ?",
                        DB_ARGS(db_number(before_ms), db_number(limit)), &count, err);
+    if (!rc)
+        *deleted = (unsigned long)count;
+    return rc;
+}
+
+/* -- credentials that work once ----------------------------------------------------------------------------------------- */
+
+/* The key of the table decides: of two replicas that write the same digest one is refused, on a Galera cluster at its COMMIT, which is then run again and meets
+ * the row. */
+
+int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err) {
+    int rc = store_run(store, "INSERT INTO used_proofs (digest, until_ms) VALUES (?, ?)",
+                       DB_ARGS(db_bytes(digest, REPLAY_DIGEST_BYTES), db_number(until_ms)), NULL, err);
+    return db_explain(rc, ERR_EXISTS, err, "this credential was used before");
+}
+
+int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err) {
+    uint64_t count = 0;
+    int rc = store_run(store, "DELETE FROM used_proofs WHERE until_ms < ? ORDER BY until_ms, digest LIMIT ?",
+                       DB_ARGS(db_number(now_ms), db_number(limit)), &count, err);
     if (!rc)
         *deleted = (unsigned long)count;
     return rc;

@@ -1,4 +1,4 @@
-/* Sessions, their further vCenters, and credentials that work once. Layer 2 (store).
+/* Sessions and their further vCenters. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * New ones come with their lines in the audit log: one transaction of two round trips, which several share when they come at once. Statement by
@@ -400,26 +400,6 @@ static int session_vcenter_remove_one(struct store_tx *tx, void *arg, struct err
 int session_store_remove_vcenter(struct store *store, const char *sid, const char *vcenter_id, struct err *err) {
     struct session_vcenter_removal call = {.sid = sid, .vcenter_id = vcenter_id};
     return store_tx(store, session_vcenter_remove_one, &call, err);
-}
-
-/* -- credentials that work once ----------------------------------------------------------------------------------------- */
-
-/* The key of the table decides: of two replicas that write the same digest one is refused, on a Galera cluster at its COMMIT, which is then run again and meets
- * the row. */
-
-int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err) {
-    int rc = store_run(store, "INSERT INTO used_proofs (digest, until_ms) VALUES (?, ?)",
-                       DB_ARGS(db_bytes(digest, REPLAY_DIGEST_BYTES), db_number(until_ms)), NULL, err);
-    return db_explain(rc, ERR_EXISTS, err, "this credential was used before");
-}
-
-int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err) {
-    uint64_t count = 0;
-    int rc = store_run(store, "DELETE FROM used_proofs WHERE until_ms < ? ORDER BY until_ms, digest LIMIT ?",
-                       DB_ARGS(db_number(now_ms), db_number(limit)), &count, err);
-    if (!rc)
-        *deleted = (unsigned long)count;
-    return rc;
 }
 
 /* -- new ones: making room ---------------------------------------------------------------------------------------------------- */

@@ -22,22 +22,22 @@ def place() -> Iterator[World]:
 @pytest.fixture(scope="module")
 def cluster(place: World) -> dict[str, Any]:
     made: dict[str, Any] = place.admin.expect(201, "POST", "/v2/clusters", json={
-        "name": "prod-1", "kubernetes_version": "1.31.2",
+        "name": "words-1", "kubernetes_version": "1.31.2", "control_plane": {"desired": 1}, "workers": {"desired": 1},
         "vsphere_clusters": [{"vcenter": place.vcenter.instance_uuid, "path": "DC0/HX-East"}]})
     return made
 
 
 def last(place: World, action: str, result: str = "ok") -> tuple[str, str]:
     line = next(place.admin.items("/v2/audit", action=action, result=result))
-    return line.get("object_name", ""), line.get("reason", "")
+    return line.get("object_name") or "", line.get("reason") or ""
 
 
 def test_a_renamed_cluster(place: World, cluster: dict[str, Any]) -> None:
     path = f"/v2/clusters/{cluster['id']}"
-    place.admin.expect(200, "PATCH", path, json={"name": "prod-2", "labels": {"team": "shop"}}, headers=MERGE)
-    assert last(place, "cluster.change") == ("prod-2", "name: prod-1 -> prod-2; labels")
+    place.admin.expect(200, "PATCH", path, json={"name": "words-2", "labels": {"team": "shop"}}, headers=MERGE)
+    assert last(place, "cluster.change") == ("words-2", "name: words-1 -> words-2; labels")
     place.admin.expect(200, "PUT", f"{path}/status", json={"state": "degraded", "reason": "for the test"})
-    assert last(place, "cluster.report")[0] == "prod-2"
+    assert last(place, "cluster.report")[0] == "words-2"
 
 
 def test_a_refused_change_says_why(place: World, cluster: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ def test_a_refused_change_says_why(place: World, cluster: dict[str, Any]) -> Non
 def test_a_grant_names_what_it_is_on(place: World, cluster: dict[str, Any]) -> None:
     name = place.admin.get(f"/v2/clusters/{cluster['id']}")["name"]
     user = f"vc:{place.vcenter.instance_uuid}:vsphere.local\\viewer-east"
-    (east,) = (hx for hx in place.admin.items("/v2/hx-clusters") if hx["name"] == "HX-East")
+    east = next(hx for hx in place.admin.items("/v2/hx-clusters") if hx["name"] == "HX-East")
     for kind, of, called in (("cluster", cluster["id"], name), ("hx_cluster", east["id"], "HX-East")):
         body = {"principal_id": user, "object_kind": kind, "object_id": of}
         given = place.admin.expect(201, "POST", "/v2/grants", headers={"X-KaaS": "1"}, json=body)
@@ -62,7 +62,7 @@ def test_a_grant_names_what_it_is_on(place: World, cluster: dict[str, Any]) -> N
 
 
 def test_a_renamed_hx_cluster_and_vcenter(place: World) -> None:
-    (east,) = (hx for hx in place.admin.items("/v2/hx-clusters") if hx["name"] == "HX-East")
+    east = next(hx for hx in place.admin.items("/v2/hx-clusters") if hx["name"] == "HX-East")
     place.admin.expect(200, "PATCH", f"/v2/hx-clusters/{east['id']}", json={"name": "East"}, headers=MERGE)
     assert last(place, "hx_cluster.change") == ("East", "name: HX-East -> East")
     place.admin.expect(200, "PATCH", f"/v2/hx-clusters/{east['id']}", json={"name": None}, headers=MERGE)

@@ -168,11 +168,11 @@ def test_good_sign_ons_are_paced_and_a_reload_changes_that(pair: Pair) -> None:
 
 
 def test_sign_ons_at_the_cap_wait_for_no_lock(pair: Pair) -> None:
-    """Beside sign-outs, of sessions that ended to make room, too, and beside somebody whose account is disabled again and again: rows are waited for
-    before the audit log of the replica is taken, not while."""
+    """Beside sign-outs, of sessions that ended to make room, too, and beside somebody whose account is disabled again and again: rows are
+    waited for before the audit log of the replica is taken, not while."""
     admin, merge = pair.both[0].admin(), {"Content-Type": "application/merge-patch+json"}
-    user = admin.expect(201, "POST", "/v2/users", headers={"X-KaaS": "1"}, json={"name": "now-and-then", "role": "user", "password": PASSWORD,
-                        "must_change_password": False})
+    user = admin.expect(201, "POST", "/v2/users", headers={"X-KaaS": "1"}, json={
+        "name": "now-and-then", "role": "user", "password": PASSWORD, "must_change_password": False})
     cookies = [pair.cookie(name) for name in ("no-rights", "viewer-east", "viewer-dc")]
 
     def come_and_go(n: int) -> None:

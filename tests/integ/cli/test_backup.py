@@ -354,10 +354,10 @@ def test_verify_finds_sql_that_does_not_run(place: Place) -> None:
 
 def test_verify_proves_that_sealed_values_open(place: Place) -> None:
     """One is sealed by a key that nobody holds."""
-    (key_id,) = place.world.db.query("SELECT id FROM signing_keys LIMIT 1", database="kaas")[0]
+    (key_id,) = place.world.db.query("SELECT kid FROM signing_keys LIMIT 1", database="kaas")[0]
     strange = seal(other_key(place).read_bytes(), f"signing-key:{key_id}", b"x" * 32).hex()
     last = b"-- rows in kaas:"
-    found = broken_in(place, last, b"UPDATE `signing_keys` SET `sealed` = 0x%s WHERE `id` = '%s';\n%s"
+    found = broken_in(place, last, b"UPDATE `signing_keys` SET `sealed` = 0x%s WHERE `kid` = '%s';\n%s"
                       % (strange.encode(), str(key_id).encode(), last))
     assert found.returncode == FAILED and "master key" in found.stderr, found.stdout + found.stderr
     assert not scratches(place.world)
@@ -368,7 +368,8 @@ def accounts(place: Place) -> list[str]:
 
 
 @pytest.mark.parametrize("sql", [b"CREATE DATABASE leaked", b"UPDATE kaas.users SET role = 'admin'", b"CREATE USER leaked",
-                                 b"GRANT ALL ON *.* TO kaas@localhost", b"SELECT 1 INTO OUTFILE '/tmp/leaked'", b"SET GLOBAL general_log = 1",
+                                 b"GRANT ALL ON *.* TO kaas@localhost", b"SELECT 1 INTO OUTFILE '/tmp/leaked'",
+                                 b"SET GLOBAL general_log = 1",
                                  b"CREATE TABLE kaas.leaked (a INT)", b"USE kaas; DROP TABLE users"],
                          ids=lambda sql: str(sql.split()[0].decode()) + "-" + str(sql.split()[-1].decode()))
 def test_verify_cannot_leave_its_scratch_database(place: Place, sql: bytes) -> None:
