@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from env.contract import contract
 from env.places import TOP, Scratch, program
 
 pytestmark = pytest.mark.slow
@@ -47,7 +48,8 @@ class StandIn(http.server.BaseHTTPRequestHandler):
         body = json.dumps(json.loads(raw), sort_keys=True) if kind in ("json", "merge-patch+json") else raw.replace("\n", "|")
         self.asked.append(" ".join(filter(None, [">", self.command, self.path, kind, body])))
         path, _, query = self.path.partition("?")
-        problem = {"code": "not_found", "detail": f"there is nothing at {path}", "remedy": "see GET /v2/clusters"}
+        problem = {"type": "about:blank", "title": "Not Found", "status": 404, "code": "not_found", "detail": f"there is nothing at {path}",
+                   "request_id": "12345678-1", "remedy": "see GET /v2/clusters"}
         status, said = ANSWERS.get(f"{self.command} {path}?{query}", ANSWERS.get(f"{self.command} {path}", [404, problem]))
         reply = b"" if said is None else json.dumps(said).encode()
         self.send_response(status)
@@ -116,6 +118,15 @@ def told(folder: Path, command: str) -> str:
     text = re.sub(r'(One-time password of \S+: |"one_time_password": "|"password": ")(?!geheim)[^"\n]+', r"\1...", text)
     text = re.sub(r'(kaasctl(?: |": "))\d+\.\d+\.\d+', r"\1VERSION", text)
     return text.replace(str(folder), "/folder")
+
+
+@pytest.mark.parametrize("call", ANSWERS)
+def test_kaasd_may_answer_so(call: str) -> None:
+    """The stand-in says nothing that docs/openapi.yaml does not allow."""
+    status, said = ANSWERS[call]
+    method, path = call.partition("?")[0].split(" ")
+    media = {"Content-Type": "application/json" if status < 300 else "application/problem+json"}
+    assert contract().check_answer(method, path, status, media, b"" if said is None else json.dumps(said).encode()) == []
 
 
 def blocks() -> dict[str, str]:
