@@ -219,8 +219,7 @@ static json_t *registration_view(const struct registration_report *report, bool 
 const struct member_body h_vcenters_register_body = {
     .more = JSON_MEMBERS(JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"), JSON_TAKES(BOOLEAN, "take_over"),
                          JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(BOOLEAN, "create_alarms"), JSON_TAKES(STRING, "create_role"),
-                         JSON_TAKES(BOOLEAN, "with_provisioning"), JSON_TAKES(ARRAY, "role_on"),
-                         JSON_TAKES(OBJECT, "login_account"))};
+                         JSON_TAKES(ARRAY, "role_on"), JSON_TAKES(OBJECT, "login_account"))};
 const struct member_body h_vcenters_unregister_body = {
     .more = JSON_MEMBERS(JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"), JSON_TAKES(BOOLEAN, "dry_run"))};
 
@@ -285,17 +284,11 @@ static int register_read_role(const json_t *body, struct register_request *out, 
     if (rc)
         return rc;
     out->role_name = json_get_string(body, "create_role");
-    out->with_provisioning = json_get_bool(body, "with_provisioning", false);
     if (out->role_name && !*out->role_name)
         out->role_name = ROLE_NAME_DEFAULT;
     if ((out->role_on_count || out->role_everywhere) && !(out->role_name && out->login.user))
         return err_set(err, ERR_UNPROCESSABLE,
                        "\"role_on\" says where an account gets a role: it needs \"create_role\" and \"login_account\"");
-    if (out->with_provisioning && !out->role_on_count) {
-        (void)err_set(err, ERR_UNPROCESSABLE,
-                      "\"with_provisioning\" gives a role what changes things: it needs named objects in \"role_on\"");
-        return err_remedy(err, "name the datacenters, folders or vSphere clusters where nodes are to be made");
-    }
     if (out->role_name && out->login.user && !out->role_everywhere && strlen(out->role_name) > ROLE_NAME_ON_BYTES_MAX)
         return err_set(
             err, ERR_UNPROCESSABLE,

@@ -141,7 +141,6 @@ OPTIONS register_options[] = {
      "with --create-role: what is needed on objects on this folder, datacenter or vSphere cluster, as DC0/HX-East, or on all: /; may "
      "be repeated (default: the vSphere clusters with HX or Kubernetes clusters)",
      OPT_TEXTS, "role_on", 0, true},
-    {"with-provisioning", NULL, "with --on PATH: what provisioning needs there, too"},
     {"create-alarms", NULL, "make an alarm that turns with the state of Kubernetes clusters", OPT_TRUE, "create_alarms"},
     {"service-account", "NAME", "service account of the extension to log in by where certificates cannot (8.0 U2)"},
     {"login-account", "NAME", "account to log in by where nothing else can; kept, sealed; gets the role"},

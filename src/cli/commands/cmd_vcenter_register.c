@@ -11,7 +11,7 @@
 
 /* -- what registering finds and does, for people ---------------------------------------------------------------------------------- */
 
-enum set { ON_ROOT, ON_OBJECTS, PROVISIONING };
+enum set { ON_ROOT, ON_OBJECTS };
 
 /* The same list that kaasd gives to vCenter. */
 static const struct {
@@ -55,7 +55,7 @@ static void cmd_register_write_objects(struct strbuf *text, const char *name, co
 }
 
 /* Tells at once, on standard error, which privileges the role gets and why, and where. */
-static void cmd_register_note_role(const struct cli *cli, const char *name, const json_t *on, bool with_provisioning) {
+static void cmd_register_note_role(const struct cli *cli, const char *name, const json_t *on) {
     const enum role_reach reach = cmd_register_reach(cli);
     _cleanup_strbuf_ struct strbuf text;
     strbuf_init(&text, 65536);
@@ -65,10 +65,6 @@ static void cmd_register_note_role(const struct cli *cli, const char *name, cons
     if (reach != ROLE_EVERYWHERE)
         cmd_register_write_objects(&text, name, on);
     cmd_register_write_privileges(&text, ON_OBJECTS);
-    if (with_provisioning)
-        cmd_register_write_privileges(&text, PROVISIONING);
-    else
-        strbuf_adds(&text, "\nNothing for provisioning; add that by --with-provisioning, with --on PATH.\n");
     cli_note("%s\n", text.data);
 }
 
@@ -242,24 +238,20 @@ static int cmd_register_put_login_account(struct cli *cli, json_t *body, struct 
 
 static int cmd_register_put_role(struct cli *cli, json_t *body, struct err *err) {
     const char *name = opt_get(&cli->given, "create-role");
-    const bool with_provisioning = opt_get(&cli->given, "with-provisioning");
     const json_t *on = json_object_get(body, "role_on"), *path;
     size_t i;
-    if (!name && (with_provisioning || on))
-        return cli_usage(cli, err, "--on and --with-provisioning say what a role gets and where: add --create-role");
+    if (!name && on)
+        return cli_usage(cli, err, "--on says where a role is given: add --create-role");
     json_array_foreach (on, i, path)
         if (str_eq(json_string_value(path), "/") && json_array_size(on) > 1)
             return cli_usage(cli, err, "--on / is all of the vCenter: name nothing beside it");
-    if (with_provisioning && (!on || cmd_register_reach(cli) == ROLE_EVERYWHERE))
-        return cli_usage(cli, err, "--with-provisioning gives what changes things: name with --on where nodes are to be made");
     if (on && !opt_get(&cli->given, "login-account") && !opt_get(&cli->given, "service-account"))
         return cli_usage(cli, err, "--on says where an account gets the role: add --login-account or --service-account");
     if (!name)
         return 0;
     name = *name ? name : ROLE_NAME_DEFAULT;
     json_put_string(body, "create_role", name);
-    json_put_bool(body, "with_provisioning", with_provisioning);
-    cmd_register_note_role(cli, name, on, with_provisioning);
+    cmd_register_note_role(cli, name, on);
     return opt_get(&cli->given, "dry-run") ? 0 : cli_confirm(cli, "Make this role? Type yes: ", err);
 }
 

@@ -38,7 +38,6 @@ struct register_request {
     bool take_over;                 /* overwrite the record of another installation */
     bool dry_run;                   /* look and tell; change nothing, there or here */
     const char *role_name;          /* make or update this role; NULL: no role */
-    bool with_provisioning;         /* and what provisioning needs on these objects; needs role_on */
     const char *role_on
         [REGISTRATION_ROLE_ON_MAX]; /* inventory paths: what is needed on objects is granted on these; needs role_name and login */
     size_t role_on_count;           /* 0: on the vSphere clusters with HX clusters or Kubernetes clusters */

@@ -15,7 +15,7 @@
 #include "vcenter_store.h"
 #include "vim_authorization.h"
 
-enum set { ON_ROOT = 1, ON_OBJECTS = 2, PROVISIONING = 4 };
+enum set { ON_ROOT = 1, ON_OBJECTS = 2 };
 
 static const struct {
     const char *id;
@@ -62,7 +62,7 @@ static struct role_spec object_spec(const struct registration_work *w) {
     char name[ROLE_NAME_BYTES];
     struct role_spec spec;
     name_object_role(w->joining->role_name, name);
-    spec_fill(&spec, name, ON_OBJECTS | (w->joining->with_provisioning ? PROVISIONING : 0));
+    spec_fill(&spec, name, ON_OBJECTS);
     spec.known_id = w->row.object_role_id;
     return spec;
 }

@@ -101,6 +101,14 @@ def test_a_member_that_a_person_changed_is_put_right(joined: World) -> None:
     until(lambda: "vcenter_record_repaired" in joined.kaasd.process.log, "the line in the log")  # type: ignore[union-attr]
 
 
+def test_a_privilege_of_an_earlier_version_leaves_the_record(joined: World) -> None:
+    def change(record: Any) -> None:
+        record.privilegeList.append(type(record.privilegeList[0])(privID="KaaS.Manage", privGroupName="KaaS"))
+
+    edit(joined.vcenter, change)
+    until(lambda: [privilege.privID for privilege in found(joined.vcenter).privilegeList] == ["KaaS.View"], "the repair")
+
+
 def test_members_of_others_survive_the_repair(joined: World) -> None:
     def change(record: Any) -> None:
         record.company = "Somebody"

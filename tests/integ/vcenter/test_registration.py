@@ -230,7 +230,7 @@ def test_the_record_read_by_pyvmomi_is_what_we_say_we_registered(joined: World) 
     assert record.subjectName is None
     assert record.healthInfo.url == f"{joined.kaasd.url}/healthz"
     assert record.extendedProductInfo.productUrl == f"{joined.kaasd.url}/ui/"
-    assert [(p.privID, p.privGroupName) for p in record.privilegeList] == [("KaaS.View", "KaaS"), ("KaaS.Manage", "KaaS")]
+    assert [(p.privID, p.privGroupName) for p in record.privilegeList] == [("KaaS.View", "KaaS")]
     assert [event.eventID.removeprefix("com.cisco.kaas.") for event in record.eventList] == [
         "cluster.added", "cluster.removed", "cluster.ready", "cluster.degraded", "cluster.failed", "access.granted", "access.removed",
         "summary"]
