@@ -46,8 +46,6 @@ src_api_libapi_a_SOURCES = \
     src/api/handlers/h_vcenters_join.c \
     src/api/handlers/login_call.c \
     src/api/handlers/login_call.h \
-    src/api/handlers/machine_usage.c \
-    src/api/handlers/machine_usage.h \
     src/api/handlers/member_json.c \
     src/api/handlers/member_json.h \
     src/api/handlers/name_lookup.c \

@@ -54,6 +54,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/link/link_task.h \
     src/vcenter/link/link_work.c \
     src/vcenter/link/link_work.h \
+    src/vcenter/link/machine_usage.c \
+    src/vcenter/link/machine_usage.h \
     src/vcenter/link/platform_health.c \
     src/vcenter/link/platform_health.h \
     src/vcenter/link/platform_links.c \

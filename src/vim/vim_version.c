@@ -71,8 +71,9 @@ int vim_version_choose(const char *xml, size_t n, char out[VIM_VERSION_BYTES], s
     if (choice.best < 0) {
         err_set(err, ERR_UPSTREAM, "the vCenter speaks no API version that kaasd knows (%s to %s)", known[0],
                 known[ARRAY_COUNT(known) - 1]);
-        return err_remedy(err, choice.older ? "use vCenter 6.5 or newer"
-                                            : "it is newer than this version of kaasd: update kaasd (" DOC_PAGE("admin/upgrade.md") ")");
+        return err_remedy(err, choice.older
+                                   ? "use vCenter 6.5 or newer"
+                                   : "it is newer than this version of kaasd: update kaasd (" DOC_PAGE("admin/upgrade.md") ")");
     }
     (void)snprintf(out, VIM_VERSION_BYTES, "%s", known[choice.best]);
     return 0;

@@ -67,9 +67,10 @@ def with_file(plain: bytes, path: str, content: bytes, mode: int = 0o644) -> byt
     """What is sealed, and one more file of the host."""
     (length,) = struct.unpack(">I", plain[:4])
     held = json.loads(plain[4:4 + length])
-    held["files"].append({"path": path, "owner": "root", "group": "root", "mode": mode, "content": base64.b64encode(content).decode().rstrip("=")})
-    text = json.dumps(held).encode()
-    return struct.pack(">I", len(text)) + text + plain[4 + length:]
+    text = base64.b64encode(content).decode().rstrip("=")
+    held["files"].append({"path": path, "owner": "root", "group": "root", "mode": mode, "content": text})
+    head = json.dumps(held).encode()
+    return struct.pack(">I", len(head)) + head + plain[4 + length:]
 
 
 def seal_backup(head: dict[str, Any], plain: bytes, key: bytes) -> bytes:

@@ -11,14 +11,14 @@ LAST = max(path.name for path in SQL.glob("*.sql"))
 
 
 def undo_of(file: str) -> str:
-    """What takes back a migration that adds one table or one column; one that makes a key anew may be run again as it is."""
+    """What takes back a migration that adds one table, or columns; one that makes a key anew may be run again as it is."""
     text = (SQL / file).read_text()
     if re.search(r"DROP KEY (\w+),\s+ADD KEY \1 ", text):
         return "DO 0"
     table = re.search(r"^CREATE TABLE (\w+)", text, re.MULTILINE)
-    column = re.search(r"^ALTER TABLE (\w+) ADD COLUMN (\w+)", text, re.MULTILINE)
+    altered = re.search(r"^ALTER TABLE (\w+) ADD COLUMN ", text, re.MULTILINE)
     if table:
         return f"DROP TABLE {table[1]}"
-    if column:
-        return f"ALTER TABLE {column[1]} DROP COLUMN {column[2]}"
+    if altered:
+        return f"ALTER TABLE {altered[1]} " + ", ".join(f"DROP COLUMN {name}" for name in re.findall(r"ADD COLUMN (\w+)", text))
     raise WorldError(f"{file} adds neither a table nor a column: the tests want one that can be undone")

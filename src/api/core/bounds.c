@@ -9,8 +9,10 @@
 #include "net_addr.h"
 #include "throttle.h"
 
+#define EVERY_MS(per_s) \
+    ((per_s) ? 1000 / ((per_s) ? (per_s) : 1) : 0) /* compilers divide by a constant 0 also where it is not reached */
 #define PACE(burst, per_s) \
-    { (burst), (per_s) ? 1000 / (per_s) : 0 }
+    { (burst), EVERY_MS(per_s) }
 
 static const struct {
     const char *name;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "code_store.h"
 #include "kerberos_private.h"
 #include "negotiate.h"
 #include "session_store.h"

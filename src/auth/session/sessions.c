@@ -13,6 +13,7 @@
 
 #include "audit_store.h"
 #include "clock.h"
+#include "code_store.h"
 #include "digest.h"
 #include "login.h"
 #include "metric.h"

@@ -1,11 +1,10 @@
-/* Codes by which a session is handed over or found again, and credentials that work once (session_store.h). Layer 2 (store).
+/* Codes by which a session is handed over or found again, and credentials that work once. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "code_store.h"
 
 #include <string.h>
 
 #include "db_stmt.h"
-#include "session_store.h"
 #include "store_tx.h"
 
 int code_tx_forget(struct store_tx *tx, const char *sid, struct err *err) {

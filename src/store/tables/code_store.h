@@ -1,4 +1,4 @@
-/* Codes by which a session is handed over or found again. Layer 2 (store). Common errors: store.h.
+/* Codes by which a session is handed over or found again, and credentials that work once. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -33,6 +33,16 @@ int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTE
 
 /* Deletes up to `limit` that ended before this wall-clock time; *deleted is their number. */
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);
+
+/* -- credentials that work once, for all replicas ----------------------------------------------- */
+
+#define REPLAY_DIGEST_BYTES 32U
+
+/* Notes that a credential was used. ERR_EXISTS if it was used before, here or at another replica. `until_ms` (wall clock) is when nobody takes it any more. */
+int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err);
+
+/* Forgets up to `limit` of those that nobody takes any more; *deleted is their number. */
+int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err);
 
 /* -- within a transaction of this folder --------------------------------------------------------------------------------- */
 

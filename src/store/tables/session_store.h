@@ -106,16 +106,6 @@ int session_store_remove_vcenter(struct store *store, const char *sid, const cha
 /* Deletes up to `limit` sessions that ended or were revoked before this wall-clock time; *deleted is their number. */
 int session_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);
 
-/* -- credentials that work once, for all replicas ----------------------------------------------- */
-
-#define REPLAY_DIGEST_BYTES 32U
-
-/* Notes that a credential was used. ERR_EXISTS if it was used before, here or at another replica. `until_ms` (wall clock) is when nobody takes it any more. */
-int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err);
-
-/* Forgets up to `limit` of those that nobody takes any more; *deleted is their number. */
-int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err);
-
 /* -- within a transaction of this folder --------------------------------------------------------------------------------- */
 
 struct store_tx;

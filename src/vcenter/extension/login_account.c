@@ -208,10 +208,12 @@ static int judge(struct link *link, const struct login_account_verdict *v, struc
         strbuf_addf(&missing, " and %zu more", count - LACKS_TOLD_MAX);
     (void)err_set(err, ERR_FORBIDDEN, "%s lacks %s", v->user, missing.data);
     link_get_name(link, name);
-    return err_remedy(err,
-                      "have a role with these granted to it there (" DOC_PAGE("admin/vcenter.md") ", \"Privileges\"), or have one made: "
-                      "kaasctl vcenter register %.100s --user administrator@vsphere.local --login-account '%.100s' --create-role",
-                      vcenter_word(name, link_id(link)), v->user);
+    return err_remedy(
+        err,
+        "have a role with these granted to it there (" DOC_PAGE(
+            "admin/vcenter.md") ", \"Privileges\"), or have one made: "
+                                "kaasctl vcenter register %.100s --user administrator@vsphere.local --login-account '%.100s' --create-role",
+        vcenter_word(name, link_id(link)), v->user);
 }
 
 /* -- one login --------------------------------------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long(40)]
 MAX = 10
 OPTIONS = {"auth": {"sessions_per_principal": MAX, "signon_rate": 0}}
 BURST_S = 30
-PASSWORD = "Now-And-Then-1"
+PASSWORD = "seven swans in a paper boat"
 WATCHES_OF_A_SESSION, WATCHES_OF_A_PERSON = 8, 64
 LIVE = "SELECT COUNT(*) FROM sessions WHERE principal_id = %s AND revoked_at_ms = 0"
 

@@ -250,7 +250,7 @@ def rows(page: Page) -> list[str]:
 
 
 def on_vsphere(world: World, moref: str) -> list[str]:
-    return world.admin.names(vcenter=world.vcenter.instance_uuid, vsphere_cluster=moref)
+    return world.admin.names(vcenter=world.vcenter.instance_uuid, vsphere_cluster=moref, sort="-state")  # as the page asks first
 
 
 def test_the_tab_of_a_vsphere_cluster_lists_that_one_without_a_form(world: World, client: PrefixProxy, scratch: Scratch) -> None:

@@ -217,5 +217,5 @@ def test_metrics_and_health_tell_when_certificates_end(joined: World) -> None:
     assert ends["server"] == shown.not_valid_after_utc.timestamp()
     checks = {check["name"]: check for check in joined.admin.get("/v2/health")["checks"]}
     warned = checks["server_certificate"]  # those of the tests live for a month at most
-    assert warned["status"] == "warning" and "days left" in warned["detail"] and "SIGHUP" in warned["remedy"]
+    assert warned["status"] == "warning" and "days left" in warned["detail"] and "systemctl reload kaasd" in warned["remedy"]
     assert not [name for name in checks if name.startswith("login_certificate")]

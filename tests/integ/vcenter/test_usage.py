@@ -178,7 +178,7 @@ def test_a_vcenter_that_hangs_takes_no_worker_from_others() -> None:
             answers = [crowd.submit(look, many.admin, known) for known in looked_at * 6]
             first.control.await_held(held)
             assert busy(many.admin, "outside") == 0
-            assert many.admin.expect(200, "POST", f"/v2/vcenters/{second.instance_uuid}/doctor")["checks"]
+            assert many.admin.expect(200, "POST", f"/v2/vcenters/{second.instance_uuid}/doctor")["findings"]
             told = [answer.result() for answer in answers]
         first.control.release(held)
         assert [answer.json() for answer in told] == [{"items": [], "silent_vcenters": [first.instance_uuid]}] * 12

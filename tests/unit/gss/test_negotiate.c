@@ -145,7 +145,7 @@ static void the_old_oid_is_found(void **state) {
         negotiate_read(tokens[i].bytes, tokens[i].n, &seen);
         assert_non_null(seen.authenticator.bytes);
         assert_int_equal(seen.old_oid.count, sizeof(OID_MS) - 3);
-        assert_memory_equal(seen.old_oid.bytes, OID_MS + 2, seen.old_oid.count);
+        assert_memory_equal(seen.old_oid.bytes, &OID_MS[2], seen.old_oid.count);
     }
     inner = krb5();
     assert_null(read_der(init(RAW(OID_MS OID_KRB5), &inner)).old_oid.bytes);

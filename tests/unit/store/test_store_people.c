@@ -7,6 +7,7 @@
 
 #include "audit_tx.h"
 #include "change_store.h"
+#include "code_store.h"
 #include "digest.h"
 #include "grant_store.h"
 #include "platform_store.h"

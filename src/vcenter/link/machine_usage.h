@@ -1,4 +1,4 @@
-/* What virtual machines use now, for all who look: one question at a time, kept for some seconds. Layer 6 (api); private to this folder.
+/* What virtual machines use now, for all who look: one question at a time, kept for some seconds. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The answer depends on the vCenter and the machines alone, never on who looks: what somebody may not see is left out afterwards. What went wrong is

@@ -1,4 +1,4 @@
-/* What virtual machines use now, for all who look. Layer 6 (api).
+/* What virtual machines use now, for all who look. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "machine_usage.h"
 
