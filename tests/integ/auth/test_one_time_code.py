@@ -313,6 +313,24 @@ def test_signing_out_by_the_cookie_alone(place: Place, viewer: Api) -> None:
     assert (line["result"], line["principal_name"]) == ("ok", VIEWER)
 
 
+def test_a_cookie_that_is_over_signs_nobody_in(place: Place, viewer: Api) -> None:
+    """Also before its row is removed: the purge waits for an older row."""
+    cookie = keep(viewer)
+    (digest,) = place.world.db.query("SELECT HEX(digest) FROM login_codes WHERE sid = %s", claims_of(str(viewer.token))["sid"],
+                                     database="kaas")[0]
+    older = "INSERT INTO login_codes (digest, sid, origin, ends_at_ms) VALUES (REPEAT('x', 32), '', '', 1)"
+    with place.world.db.connection() as holder, holder.cursor() as held:
+        held.execute("USE kaas")
+        held.execute(older)
+        held.execute("BEGIN")
+        held.execute("UPDATE login_codes SET sid = 'held' WHERE digest = REPEAT('x', 32)")
+        place.world.db.query("UPDATE login_codes SET ends_at_ms = 2 WHERE digest = UNHEX(%s)", digest, database="kaas")
+        assert is_nothing(load(place, cookie))
+        there = place.world.db.query("SELECT COUNT(*) FROM login_codes WHERE digest = UNHEX(%s)", digest, database="kaas")
+        held.execute("ROLLBACK")
+    assert there == [(1,)]
+
+
 def test_several_tabs_at_once_are_let_in_and_later_the_cookie_is_a_used_one(place: Place, viewer: Api) -> None:
     cookie = keep(viewer)
     tabs = [load(place, cookie, at) for at in (place.world.kaasd, place.other, place.world.kaasd)]

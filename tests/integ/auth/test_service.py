@@ -160,6 +160,17 @@ def test_a_revoked_certificate_is_refused_and_an_old_list_keeps_everybody_out(pl
         until(lambda: place.controller(second).try_sign_in().status_code == 200, "the revocation list is read")
 
 
+def test_a_pinned_certificate_that_is_revoked_is_refused(place: Place) -> None:
+    """Whoever pins a certificate does so without its CA; what that takes back is taken back all the same."""
+    pinned = place.ca.issue("pinned-and-revoked")
+    account = place.add(pinned)
+    place.controller(pinned, account).sign_in()
+    place.ca.revoke(pinned)
+    place.reload()
+    until(lambda: place.controller(pinned).try_sign_in().status_code == 401, "the revocation list is read")
+    refused(place.controller(pinned).try_sign_in(), 401, "invalid_credentials")
+
+
 def test_an_end_that_was_not_known_is_noted_at_the_sign_on_and_health_warns(place: Place) -> None:
     cert = place.ca.issue("ends-soon", days=(-1, 5))
     account = place.add(certificates=[":".join(cert.sha256[i:i + 2].upper() for i in range(0, 64, 2))])
