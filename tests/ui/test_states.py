@@ -75,7 +75,7 @@ def test_filter_and_clear(mock: MockKaasd, make_page: MakePage) -> None:
     page = watched.page
     page.get_by_role("searchbox").fill("SHOP")
     expect(rows(page)).to_have_count(2)
-    assert watched.names() == ["prod-1", "prod-2"]
+    assert watched.names() == ["prod-2", "prod-1"]  # the worse one first
     page.get_by_role("searchbox").fill("no such thing")
     expect(page.get_by_role("heading", name="No cluster matches")).to_be_visible()
     page.get_by_role("button", name="Clear filters").first.click()
@@ -96,16 +96,18 @@ def test_hx_cluster_selector(mock: MockKaasd, make_page: MakePage) -> None:
     expect(page.get_by_label("HX cluster").locator("option")).to_have_text(labels)
     page.get_by_label("HX cluster").select_option(HX_LAB["id"])
     expect(rows(page)).to_have_count(2)
-    assert watched.names() == ["lab-new", "lab-old"]
+    assert watched.names() == ["lab-old", "lab-new"]  # by state
 
 
 def test_sort_by_keyboard(mock: MockKaasd, make_page: MakePage) -> None:
     watched = signed_in(mock, make_page)
     page = watched.page
     head = page.get_by_role("columnheader", name="Name")
-    expect(head).to_have_attribute("aria-sort", "ascending")
-    before = watched.names()
     head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    expect(rows(page).first).to_contain_text(min(cluster["name"] for cluster in mock.world.clusters))
+    before = watched.names()
     page.keyboard.press("Enter")
     expect(head).to_have_attribute("aria-sort", "descending")
     expect(rows(page).first).to_contain_text(before[-1])
