@@ -449,7 +449,7 @@ def test_it_goes_with_the_registration_at_the_vcenter(place: Place) -> None:
     until(lambda: place.show()["state"] == "withdrawn", "the state")
     assert place.show()["wanted"]
     problem = place.admin.refused(409, "conflict", "POST", place.at())
-    assert "vCenter" in problem["detail"] and "register" in problem["remedy"]
+    assert "vCenter" in problem["detail"] and "kaasctl vcenter status" in problem["remedy"]
     register(place.world.kaasd, place.world.vcenter)
     until(lambda: place.held, "the publication")
     until(lambda: place.show()["state"] == "published", "the state")
