@@ -179,8 +179,11 @@ static const char *member_shown(const struct member *m, const void *record) {
 
 void members_describe(const struct member *members, const void *before, const void *after, struct strbuf *out) {
     for (const struct member *m = members; m->name; m++)
-        if (m->writers & BY_ADMIN && !member_is_same(m, before, after))
-            strbuf_addf(out, "%s%s: %s -> %s", out->len ? "; " : "", m->json, member_shown(m, before), member_shown(m, after));
+        if (m->writers & BY_ADMIN && !member_is_same(m, before, after)) {
+            strbuf_addf(out, "%s%s", out->len ? "; " : "", m->json);
+            if (!str_eq(m->json, "description")) /* people's own words stand in no log */
+                strbuf_addf(out, ": %s -> %s", member_shown(m, before), member_shown(m, after));
+        }
 }
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */
