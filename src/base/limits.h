@@ -23,7 +23,9 @@
 
 /* HTTP server */
 #define KAAS_HTTP_CONNECTION_MEMORY_BYTES (20U * 1024U) /* the largest head and its index; zeroed per request */
-#define KAAS_HTTP_HEADER_BYTES_MAX (18U * 1024U)        /* mostly the Kerberos ticket of somebody in many groups */
+#define KAAS_HTTP_OTHER_FIELDS_BYTES_MAX (18U * 1024U)  /* header fields but Authorization */
+#define KAAS_HTTP_HEADER_BYTES_MAX \
+    (64U * 1024U) /* with the Kerberos ticket of somebody in very many groups: 48,000 bytes in base64 */
 #define KAAS_HTTP_BODY_BYTES_MAX (1024U * 1024U)
 #define KAAS_HTTP_LARGE_BYTES (64U * 1024U)            /* bodies from here on are counted together */
 #define KAAS_HTTP_HELD_BYTES_MAX (16U * 1024U * 1024U) /* all large bodies that are coming in or going out at a time */

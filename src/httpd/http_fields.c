@@ -69,6 +69,33 @@ int http_fields_add(struct http_request *req, struct http_field field, struct er
     return 0;
 }
 
+int http_fields_restore(struct http_request *req, struct err *err) {
+    struct http_field *field = req->fields;
+    const struct http_field *end = field + req->fields_count;
+    _cleanup_strbuf_ struct strbuf all;
+    size_t at = req->authorization_at;
+    if (!at)
+        return 0;
+    while (field < end && field->single != SINGLE_AUTHORIZATION)
+        field++;
+    if (field < end)
+        at -= (size_t)(field->value - field->name);
+    if (field == end || at > field->value_len)
+        return err_set(err, ERR_INVALID, "the header field Authorization is malformed");
+    strbuf_init_secret(&all, field->value_len + req->authorization.len);
+    strbuf_add(&all, field->value, at);
+    strbuf_add(&all, req->authorization.data, req->authorization.len);
+    strbuf_add(&all, field->value + at, field->value_len - at);
+    if (all.failed)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    field->value_len = (unsigned)all.len;
+    strbuf_done(&req->authorization);
+    req->authorization = all;
+    field->value = req->authorization.data;
+    all = (struct strbuf){0};
+    return 0;
+}
+
 static int http_fields_make_room(struct http_request *req) {
     for (unsigned i = 0; i < req->fields_count; i++)
         req->joined_bytes += req->fields[i].value_len + 3; /* with separator and NUL */
@@ -178,7 +205,8 @@ static int check_syntax(const struct http_field *field, struct err *err) {
 }
 
 int http_fields_too_large(struct err *err) {
-    (void)err_set(err, ERR_HEADERS_TOO_LARGE, "the header fields have more than %u bytes", KAAS_HTTP_HEADER_BYTES_MAX);
+    (void)err_set(err, ERR_HEADERS_TOO_LARGE, "the header fields have more than %u bytes, or %u without Authorization",
+                  KAAS_HTTP_HEADER_BYTES_MAX, KAAS_HTTP_OTHER_FIELDS_BYTES_MAX);
     return err_remedy(
         err,
         "in a browser: clear the cookies of this site and its parent domain; people in very many groups sign in by password; "
@@ -187,7 +215,7 @@ int http_fields_too_large(struct err *err) {
 
 /* Notes the value of each single field in `found`. */
 static int http_request_check_each(const struct http_request *req, const char *found[SINGLES], struct err *err) {
-    size_t bytes = 0;
+    size_t bytes = 0, others = 0;
     for (unsigned i = 0; i < req->fields_count; i++) {
         const struct http_field *field = &req->fields[i];
         const unsigned single = field->single;
@@ -199,8 +227,9 @@ static int http_request_check_each(const struct http_request *req, const char *f
         if (single < SINGLES)
             found[single] = field->value;
         bytes += field->name_len + field->value_len + 4;
+        others += single == SINGLE_AUTHORIZATION ? 0 : field->name_len + field->value_len + 4;
     }
-    return bytes > KAAS_HTTP_HEADER_BYTES_MAX ? http_fields_too_large(err) : 0;
+    return bytes > KAAS_HTTP_HEADER_BYTES_MAX || others > KAAS_HTTP_OTHER_FIELDS_BYTES_MAX ? http_fields_too_large(err) : 0;
 }
 
 /* RFC 3986 3.2.2 and 3.2.3: letters, digits and these. */

@@ -103,6 +103,7 @@ void http_request_destroy(struct http_request *req) {
     http_request_set_data(req, NULL, NULL);
     http_request_keep_for_next(req, NULL, NULL);
     strbuf_done(&req->body);
+    strbuf_done(&req->authorization);
     http_response_done(&req->resp);
     if (req->fields_text)
         secret_wipe(req->fields_text, req->fields_text_bytes);

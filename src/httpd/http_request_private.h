@@ -100,7 +100,9 @@ struct http_request {
     struct route_path path;
     struct route_match match;
     unsigned query_count, fields_count;
-    char *joined, *joined_end; /* values of fields that came in several lines */
+    struct strbuf authorization; /* of that field, what the library was not shown (httpd_recv.c), then all of it */
+    size_t authorization_at;     /* where in the line that was; 0: it was shown all */
+    char *joined, *joined_end;   /* values of fields that came in several lines */
     size_t joined_bytes;
     char *fields_text; /* own copy of the header fields, once the request goes slow */
     size_t fields_text_bytes;
@@ -150,6 +152,8 @@ int http_target_parse(struct http_request *req, const struct route_table *table,
 /* Takes over one line of the header, as the library has it, without the blanks around its value (RFC 9112 5.1); the texts must be writable and live as
  * long as the request is fast, with a NUL behind each. All lines first, then http_fields_join. ERR_HEADERS_TOO_LARGE: there are too many. */
 int http_fields_add(struct http_request *req, struct http_field line, struct err *err);
+/* Puts what the library was not shown of an Authorization line back into it. ERR_INVALID: there is no such line; ERR_NOMEM. */
+int http_fields_restore(struct http_request *req, struct err *err);
 /* Makes one field of the lines of one name, in their order (RFC 9110 5.3; cookies: RFC 9113 8.2.3), so that nobody reads a part of what was sent. Those that may
  * come once only stay as they are, for http_fields_check. ERR_NOMEM. */
 int http_fields_join(struct http_request *req, struct err *err);

@@ -139,7 +139,7 @@ bool httpd_press_cuts(const struct http_conn *conn, int phase, int64_t now_ms) {
  * its socket. Parked connections have the header deadline like any other. */
 
 #define RECORD_WIRE_BYTES (17U * 1024U) /* the largest TLS record */
-#define HEADER_WIRE_BYTES_MAX (KAAS_HTTP_CONNECTION_MEMORY_BYTES + 2 * RECORD_WIRE_BYTES)
+#define HEADER_WIRE_BYTES_MAX (KAAS_HTTP_CONNECTION_MEMORY_BYTES + KAAS_HTTP_HEADER_BYTES_MAX + 2 * RECORD_WIRE_BYTES)
 
 void httpd_handshake_ready(struct http_conn *conn) {
     (void)epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
@@ -175,7 +175,6 @@ static bool is_endless(struct http_conn *conn, size_t more) {
 static ssize_t httpd_conn_pull(gnutls_transport_ptr_t ptr, void *data, size_t n) {
     struct http_conn *conn = ptr;
     ssize_t got = recv(conn->fd, data, n, 0);
-    httpd_early_note(conn);
     if (got < 0 && errno == EAGAIN && conn->is_handshaking) {
         if (!atomic_load(&conn->is_parked))
             httpd_conn_park(conn);
@@ -206,7 +205,7 @@ static void httpd_handshake_begin(struct http_conn *conn) {
     gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST, on_finished);
     if (conn->httpd->options.asks_client_certificate)
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST); /* see httpd_tls.c */
-    gnutls_transport_set_ptr2(session, conn, (gnutls_transport_ptr_t)(intptr_t)conn->fd);
+    httpd_recv_begin(session, conn);
     gnutls_transport_set_pull_function(session, httpd_conn_pull);
 }
 

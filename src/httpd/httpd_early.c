@@ -14,7 +14,7 @@
 #include "httpd_private.h"
 #include "str.h"
 
-/* What this thread was called for last: the library works on one connection at a time, and every byte that it reads, and each request that it begins or ends, passes by here. */
+/* What this thread was called for last: the library works on one connection at a time, and each of its reads, and each request that it begins or ends, passes by here. */
 static _Thread_local struct http_conn *current;
 
 void httpd_early_note(struct http_conn *conn) {
@@ -113,7 +113,7 @@ void httpd_early_answer(unsigned status, const char *why) {
     struct http_request *req = conn->request ? conn->request : httpd_handle_new(conn, "?");
     if (!req)
         return;
-    (void)httpd_early_refuse(req, &err);
+    (void)httpd_early_refuse(req, req->err.code ? &req->err : &err);
     if (req != conn->request)
         http_request_destroy(req);
 }

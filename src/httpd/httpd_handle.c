@@ -268,6 +268,8 @@ static void collect_head(struct http_request *req, const char *method, const cha
     if (!req->result && info && info->header_size + index_bytes(req) > HEAD_BYTES_MAX)
         req->result = http_fields_too_large(&req->err);
     if (!req->result)
+        req->result = http_fields_restore(req, &req->err);
+    if (!req->result)
         req->result = http_fields_join(req, &req->err);
 }
 

@@ -30,6 +30,14 @@ enum conn_phase {
 
 #define CONN_NO_DEADLINE INT64_MAX
 
+/* The header line that a TLS connection is in the middle of (httpd_recv.c). */
+struct http_line {
+    char begin[14];
+    bool is_held; /* the request has a part of it that the library has not */
+    bool is_past; /* it goes on with bytes that are not for us to hold */
+    size_t bytes; /* that the library has */
+};
+
 struct http_conn {
     struct http_conn *prev, *next; /* guarded by httpd->lock */
     struct http_request *waiting;  /* suspended request; guarded by httpd->lock */
@@ -43,8 +51,9 @@ struct http_conn {
     bool is_watched;        /* the sweeper's epoll set tells when the client closes; guarded by httpd->lock */
     bool is_kept;           /* an event for it may be in the sweeper's hands: freed by the sweeper; guarded by httpd->lock */
     bool is_handshaking;
-    size_t header_bytes; /* TLS: come in while its request's headers are awaited; server thread only */
-    void *kept;          /* of http_request_keep_for_next, with kept_destroy; server thread only */
+    struct http_line line; /* TLS; server thread only */
+    size_t header_bytes;   /* TLS: come in while its request's headers are awaited; server thread only */
+    void *kept;            /* of http_request_keep_for_next, with kept_destroy; server thread only */
     void (*kept_destroy)(void *);
     struct http_request *request; /* that the library has begun to read; server thread only */
     bool is_lingering;            /* answered before all of the request was read */
@@ -144,6 +153,9 @@ void httpd_early_forget(struct http_conn *conn); /* it ends */
 void httpd_early_answer(unsigned status, const char *why);
 /* Answers a request whose header leaves the library no memory for an answer. False if that cannot be done; else the library is to close the connection. */
 bool httpd_early_refuse(struct http_request *req, const struct err *err);
+
+/* httpd_recv.c: from now on what comes in passes through there; `conn` is what the session's pull function gets. */
+void httpd_recv_begin(gnutls_session_t session, struct http_conn *conn);
 
 /* httpd_listen.c: makes the listening socket; sets listen_fd, is_unix, port, unix_path. */
 int httpd_listen_open(struct httpd *httpd, struct err *err);

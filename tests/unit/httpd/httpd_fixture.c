@@ -84,6 +84,18 @@ static int h_who(struct http_request *req, struct http_response *resp, struct er
     return 0;
 }
 
+/* The credentials as they came, in an answer of the same size. */
+static int h_credentials(struct http_request *req, struct http_response *resp, struct err *err) {
+    const char *token = http_request_credentials(req, "Negotiate");
+    (void)err;
+    return answer_text(resp, token ? token : "none");
+}
+
+static int h_credentials_slow(struct http_request *req, struct http_response *resp, struct err *err) {
+    (void)resp, (void)err;
+    return http_request_go_slow(req, fixture_of(req)->workers, h_credentials);
+}
+
 static int h_big(struct http_request *req, struct http_response *resp, struct err *err) {
     (void)req, (void)err;
     http_response_set_static(resp, "application/octet-stream", big, sizeof(big));
@@ -167,6 +179,8 @@ static const struct route routes[] = {
     {.method = HTTP_METHOD_POST, .pattern = "/secret", .handler = h_body, .body_bytes_max = 1000, .options = ROUTE_SECRET_BODY},
     {.method = HTTP_METHOD_GET, .pattern = "/fail", .handler = h_fail},
     {.method = HTTP_METHOD_GET, .pattern = "/who", .handler = h_who},
+    {.method = HTTP_METHOD_GET, .pattern = "/credentials", .handler = h_credentials},
+    {.method = HTTP_METHOD_GET, .pattern = "/credentials/slow", .handler = h_credentials_slow},
     {.method = HTTP_METHOD_GET, .pattern = "/big", .handler = h_big},
     {.method = HTTP_METHOD_GET, .pattern = "/broken", .handler = h_broken},
     {.method = HTTP_METHOD_GET, .pattern = "/slow", .handler = h_to_pool},

@@ -228,6 +228,158 @@ static void test_an_endless_header_is_cut(void **state) {
     tls_close(&t);
 }
 
+/* -- a long Authorization field --------------------------------------------------------------------------------------- */
+
+#define TOKEN_BYTES_MAX 65400U
+
+/* Bytes that are different everywhere, so that none can be lost, doubled or moved. */
+static void make_token(char *out, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        out[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[(i * 7 + i / 61 + i / 3989) % 64];
+    out[n] = '\0';
+}
+
+static void send_in_pieces(struct tls *t, const char *text, size_t piece) {
+    for (size_t at = 0, n = strlen(text); at < n; at += piece)
+        assert_true(SSL_write(t->ssl, text + at, (int)(n - at < piece ? n - at : piece)) > 0);
+}
+
+/* All up to the end of an answer with this body. */
+static bool is_answered(struct tls *t, const char *body) {
+    static char text[2 * TOKEN_BYTES_MAX];
+    const size_t want = strlen(body);
+    const char *head_end = NULL;
+    size_t n = 0;
+    while (!head_end || strlen(head_end + 4) < want) {
+        const int got = SSL_read(t->ssl, text + n, (int)(sizeof(text) - 1 - n));
+        if (got <= 0)
+            return false;
+        n += (size_t)got;
+        text[n] = '\0';
+        head_end = strstr(text, "\r\n\r\n");
+    }
+    return str_starts(text, "HTTP/1.1 200 ") && !strcmp(head_end + 4, body);
+}
+
+static void ask_with_token(const char *path, const char *before, size_t token_bytes, size_t piece) {
+    static char text[2 * TOKEN_BYTES_MAX], token[TOKEN_BYTES_MAX + 1];
+    struct tls t;
+    make_token(token, token_bytes);
+    (void)snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: t\r\n%sAuthorization: Negotiate %s\r\nX-Behind: 1\r\n\r\n", path,
+                   before, token);
+    assert_true(tls_open(&t, TLS1_2_VERSION, TLS1_3_VERSION));
+    for (int i = 0; i < 2; i++) { /* a second one on the same connection */
+        send_in_pieces(&t, text, piece);
+        if (!is_answered(&t, token))
+            fail_msg("%s, %zu bytes in pieces of %zu: wrong", path, token_bytes, piece);
+    }
+    assert_non_null(tls_ask(&t, "GET /credentials HTTP/1.1\r\nHost: t\r\n\r\n", "\r\n\r\nnone"));
+    tls_close(&t);
+}
+
+static void test_a_ticket_for_many_groups(void **state) {
+    static const size_t sizes[] = {1, 4000, 4096, 4097, 9000, 10200, 16384, 20000, 48000, 64000, TOKEN_BYTES_MAX};
+    static const size_t pieces[] = {16384, 1000, 4096, 61, 100000};
+    static char cookies[8200];
+    (void)state;
+    fixture_start(&fx);
+    memset(cookies, 'c', sizeof(cookies));
+    memcpy(cookies, "X-Before: ", 10);
+    memcpy(cookies + sizeof(cookies) - 3, "\r\n", 3);
+    for (size_t i = 0; i < UNIT_COUNT(sizes); i++)
+        for (size_t k = 0; k < UNIT_COUNT(pieces); k++)
+            ask_with_token(k % 2 ? "/credentials" : "/credentials/slow", sizes[i] > 48000 ? "" : cookies, sizes[i],
+                           sizes[i] > 20000 && pieces[k] < 1000 ? 1000 : pieces[k]);
+    ask_with_token("/credentials", "authorized: Negotiate x\r\nx: authorization:\r\n", 48000, 16384);
+}
+
+/* What would not be one token stays the library's, which sees line ends, blanks and control characters as ever. */
+static void test_a_long_field_that_is_no_token(void **state) {
+    static const char *const behind[] = {"\r\nAuthorization: x", "\r\n folded", "\rX: y",
+                                         " with a blank",        "\x01",        "\r\nAuthorization: "};
+    static char text[2 * TOKEN_BYTES_MAX + 1000], token[TOKEN_BYTES_MAX + 1];
+    struct tls t;
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    fixture_start(&fx);
+    make_token(token, 20000);
+    for (size_t i = 0; i < UNIT_COUNT(behind); i++) {
+        const bool is_good = behind[i][0] == ' ';
+        (void)snprintf(text, sizeof(text),
+                       "GET /credentials HTTP/1.1\r\nHost: t\r\nAuthorization: Negotiate %s%s%s\r\nConnection: close\r\n\r\n",
+                       token, behind[i], i == 5 ? token : "");
+        assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+        const char *answer = tls_ask(&t, text, is_good ? " with a blank" : "\r\n\r\n");
+        if (!answer || !str_starts(answer, is_good ? "HTTP/1.1 200" : "HTTP/1.1 4"))
+            fail_msg("%zu: %.200s", i, answer ? answer : "no answer");
+        tls_close(&t);
+    }
+    make_token(token, TOKEN_BYTES_MAX);
+    for (size_t more = 200; more < 60000; more += 29000) {
+        (void)snprintf(text, sizeof(text), "GET /credentials HTTP/1.1\r\nHost: t\r\nAuthorization: Negotiate %s%.*s\r\n\r\n",
+                       token, (int)more, token);
+        assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+        assert_non_null(strstr(only_answer(&t, text, "HTTP/1.1 431 "), "headers_too_large"));
+        tls_close(&t);
+    }
+}
+
+static char huge[65536 + 1];
+
+struct asker {
+    pthread_t thread;
+    bool is_good;
+    unsigned wrong;
+};
+
+static void *ask_often(void *arg) {
+    static const char request[] = "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n";
+    struct asker *me = arg;
+    struct tls t;
+    char text[4096];
+    if (me->is_good) {
+        bool is_open = tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION);
+        for (int i = 0; is_open && i < 400; i++) {
+            size_t n = 0;
+            int got = SSL_write(t.ssl, request, sizeof(request) - 1);
+            for (text[0] = '\0'; got > 0 && !strstr(text, "\r\n\r\nfast"); text[n] = '\0') {
+                got = SSL_read(t.ssl, text + n, (int)(sizeof(text) - 1 - n));
+                n += got > 0 ? (size_t)got : 0;
+            }
+            me->wrong += !str_starts(text, "HTTP/1.1 200 ");
+        }
+        tls_close(&t);
+        return NULL;
+    }
+    for (int i = 0; i < 40; i++) {
+        if (tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION) && SSL_write(t.ssl, "GET /fast HTTP/1.1\r\nHost: t\r\nX: ", 34) > 0 &&
+            SSL_write(t.ssl, huge, (int)strlen(huge)) > 0) {
+            int got = SSL_read(t.ssl, text, sizeof(text) - 1);
+            me->wrong += got > 0 && !str_starts(text, "HTTP/1.1 431 ");
+        }
+        tls_close(&t);
+    }
+    return NULL;
+}
+
+/* Whoever sends what cannot be read gets the refusal, not whoever was read before. */
+static void test_a_refusal_goes_to_its_own(void **state) {
+    struct asker askers[12] = {0};
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    memset(huge, 'x', sizeof(huge) - 1);
+    fx.options.threads = 1;
+    fixture_start(&fx);
+    for (size_t i = 0; i < UNIT_COUNT(askers); i++) {
+        askers[i].is_good = i % 2;
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_often, &askers[i]), 0);
+    }
+    for (size_t i = 0; i < UNIT_COUNT(askers); i++)
+        (void)pthread_join(askers[i].thread, NULL);
+    for (size_t i = 0; i < UNIT_COUNT(askers); i++)
+        assert_int_equal(askers[i].wrong, 0);
+}
+
 /* The records of several requests, as they go over the wire together. The caller frees. */
 static char *records_of(struct tls *t, const char *const *requests, size_t count, size_t *len) {
     char *bytes;
@@ -559,6 +711,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_the_library_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_endless_header_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_ticket_for_many_groups, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_long_field_that_is_no_token, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_refusal_goes_to_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_records_that_come_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_records_that_nobody_reads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plain_http_on_the_tls_port, set_up, tear_down),
