@@ -563,14 +563,14 @@ static json_t *json_text(const struct pseudonyms *p, const char *member, const c
     _cleanup_strbuf_ struct strbuf out;
     const size_t n = strlen(text);
     const bool is_state = str_ends(member, "tate") || str_ends(member, "tatus");
+    const bool is_plain = (is_state && n <= 24 && is_made_of(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")) ||
+                          (str_ends(member, "ersion") && is_version(text)) ||
+                          /* how HX wants it back depends on its blanks */
+                          (str_eq(member, "token_type") && n <= 24 && is_made_of(text, LETTERS " "));
     strbuf_init_secret(&out, 1U << 20);
     if (is_secret_member(member))
         strbuf_adds(&out, REDACTED);
-    else if (str_eq(member, "token_type") && n <= 24 &&
-             is_made_of(text, LETTERS " ")) /* how HX wants it back depends on its blanks */
-        strbuf_adds(&out, text);
-    else if ((is_state && n <= 24 && is_made_of(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")) ||
-             (str_ends(member, "ersion") && is_version(text)))
+    else if (is_plain)
         strbuf_adds(&out, text);
     else
         pseudonym_text(p, text, &out);
