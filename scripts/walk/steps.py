@@ -292,7 +292,8 @@ def prepare_backup(walk: Walk) -> None:
 
 def restore(walk: Walk) -> None:
     """From the file and the key alone: the same list, the login at the vCenter, an unbroken audit log."""
-    walk.kaasd.ctl.ok("restore", str(walk.backup), "--master-key", str(walk.key), "--database-admin", "root")
+    walk.kaasd.ctl.ok("restore", str(walk.backup), "--master-key", str(walk.key), "--database-admin", "root",
+                      "--also", str(walk.kaasd.tls.cert_file.parent))
     walk.kaasd.start()
     body = {"username": "admin", "password": walk.kaasd.admin_password}
     walk.admin_token = walk.curl.ok(200, "POST", "/v2/login/password", body=body).jq(".access_token")

@@ -141,38 +141,53 @@ static bool restore_is_below(const char *path, const char *folder) {
     return n && str_starts(path, folder) && path[n] == '/';
 }
 
-/* What kaasd may need: files that the configuration names, the certificate that kaasd made itself, and what lies beside the configuration or in the state
- * folder that was meant when this program was made (CAs and keytabs of directories). The configuration in the backup decides of no folder as a whole. */
-static bool restore_is_named(const struct restore *r, const struct restore_to *to, const char *path) {
+/* Beside the configuration, or in a folder that was meant when this program was made, or named by who runs it. */
+static bool restore_is_at_home(const struct restore_to *to, const char *path) {
+    const char *slash = strrchr(to->config_path, '/');
+    const size_t n = slash ? (size_t)(slash - to->config_path) : 0;
+    bool is_also = false;
+    for (size_t i = 0; i < RESTORE_ALSO_MAX && to->also[i]; i++)
+        is_also |= restore_is_below(path, to->also[i]);
+    return is_also || (n && strncmp(path, to->config_path, n) == 0 && path[n] == '/') ||
+           restore_is_below(path, RESTORE_CONFIG_DIR) || restore_is_below(path, RESTORE_STATE_DIR);
+}
+
+/* The configuration names it, or it is the certificate that kaasd made itself. */
+static bool restore_is_named(const struct restore *r, const char *path) {
     const struct config *config = &r->config;
-    _cleanup_free_ char *beside = str_dup(to->config_path), *cert = str_format("%s/server.crt", config->state_dir),
+    _cleanup_free_ char *cert = str_format("%s/server.crt", config->state_dir),
                         *key = str_format("%s/server.key", config->state_dir);
-    char *slash = beside ? strrchr(beside, '/') : NULL;
     const char *named;
-    if (slash)
-        *slash = '\0';
     for (size_t at = 0; (named = config_next_file(config, &at));)
         if (str_eq(named, path))
             return true;
-    return str_eq(config->auth_kerberos_keytab, path) || str_eq(cert, path) || str_eq(key, path) ||
-           (beside && restore_is_below(path, beside)) || restore_is_below(path, RESTORE_CONFIG_DIR) ||
-           restore_is_below(path, RESTORE_STATE_DIR);
+    return str_eq(config->auth_kerberos_keytab, path) || str_eq(cert, path) || str_eq(key, path);
 }
 
-/* Root writes them, and whoever has the master key can make a backup that holds any. One that is there already is not written. */
-static void restore_check_item(const struct restore *r, const struct restore_to *to, const struct backup_item *item,
-                               struct strbuf *told) {
-    if (!restore_is_named(r, to, item->path) && access(item->path, F_OK))
+/* Root writes them, and whoever has the master key can make a backup that holds any, and a configuration that names them. One that is there already is
+ * not written. */
+static void restore_check_path(const struct restore *r, const struct restore_to *to, const char *path, struct strbuf *told) {
+    const char *slash = strrchr(path, '/');
+    if (restore_is_at_home(to, path) || !access(path, F_OK))
+        return;
+    if (restore_is_named(r, path) || str_eq(path, r->config.secrets_master_key_file))
+        strbuf_addf(
+            told,
+            "%s, which the configuration in the backup names, lies neither beside the configuration nor in %s or %s: if files of "
+            "KaaS belong there, say so by --also %.*s\n",
+            path, RESTORE_CONFIG_DIR, RESTORE_STATE_DIR, slash > path ? (int)(slash - path) : 1, path);
+    else
         strbuf_addf(told,
                     "%s is in the backup, but no option names it, and it lies neither beside the configuration nor in "
                     "%s: put it there yourself if it is needed\n",
-                    item->path, RESTORE_STATE_DIR);
+                    path, RESTORE_STATE_DIR);
 }
 
 static int restore_check_key(const struct restore *r, const struct restore_to *to, struct strbuf *told, struct err *err) {
     _cleanup_strbuf_ struct strbuf key;
     strbuf_init_secret(&key, FILE_BYTES_MAX);
     int rc = fs_read_secret(to->key_file, &key, err);
+    restore_check_path(r, to, r->config.secrets_master_key_file, told);
     return rc ? rc : restore_check_file(r->config.secrets_master_key_file, key.data, key.len, told, err);
 }
 
@@ -211,7 +226,7 @@ int restore_check_empty(struct restore *r, const struct restore_to *to, struct s
     for (size_t i = 0; i < r->reader.items.count && !rc; i++) {
         const struct backup_item *item = &r->reader.items.items[i];
         if (i)
-            restore_check_item(r, to, item, told);
+            restore_check_path(r, to, item->path, told);
         rc = restore_check_file(restore_path_of(r, to, i), item->bytes, item->count, told, err);
     }
     rc = rc ? rc : restore_check_key(r, to, told, err);

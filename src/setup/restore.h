@@ -35,9 +35,12 @@ void restore_done(struct restore *r);
 
 /* -- on an empty host ------------------------------------------------------------------------------------------------------ */
 
+#define RESTORE_ALSO_MAX 16U
 /* Where to, and by whom. */
 struct restore_to {
     const char *config_path; /* absolute */
+    const char *also
+        [RESTORE_ALSO_MAX]; /* folders besides that of the configuration, /etc/kaas and the state folder in which files may be made; to NULL */
     const char *key_file;
     struct setup_database_admin admin;
     struct setup_user user; /* of the service */

@@ -63,6 +63,17 @@ def contents(backup: bytes, key: bytes) -> tuple[dict[str, bytes], bytes]:
     return {file["path"]: base64.b64decode(file["content"] + "==") for file in files}, plain[4 + length:]
 
 
+def with_config(plain: bytes, old: str, new: str) -> bytes:
+    """What is sealed, another text in the configuration."""
+    (length,) = struct.unpack(">I", plain[:4])
+    held = json.loads(plain[4:4 + length])
+    text = base64.b64decode(held["files"][0]["content"] + "==").decode()
+    assert old in text
+    held["files"][0]["content"] = base64.b64encode(text.replace(old, new).encode()).decode().rstrip("=")
+    head = json.dumps(held).encode()
+    return struct.pack(">I", len(head)) + head + plain[4 + length:]
+
+
 def with_file(plain: bytes, path: str, content: bytes, mode: int = 0o644) -> bytes:
     """What is sealed, and one more file of the host."""
     (length,) = struct.unpack(">I", plain[:4])

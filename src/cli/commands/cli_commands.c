@@ -68,6 +68,8 @@ OPTIONS backup_options[] = {
 
 OPTIONS restore_options[] = {
     {"master-key", "FILE", "the master key file, which is not in the backup", .is_required = true},
+    {"also", "FOLDER", "put files of the backup there as well, besides /etc/kaas, the configuration's and the state folder",
+     .is_repeatable = true},
     DATABASE_ADMIN_OPTIONS,
     {"service-user", "NAME", "user that runs kaasd, for whom root makes the files (default kaas)"},
     END,

@@ -292,12 +292,25 @@ static int cmd_restore_run(struct cli *cli, const struct restore_to *to, const c
     return rc;
 }
 
+/* Absolute, since the backup's paths are. */
+static int cmd_restore_also(struct cli *cli, struct restore_to *to, struct err *err) {
+    size_t count = 0;
+    for (size_t at = 0; (to->also[count] = opt_next(&cli->given, "also", &at)); count++) {
+        if (*to->also[count] != '/')
+            return cli_usage(cli, err, "--also takes the whole path of a folder, not %s", to->also[count]);
+        if (count + 1 == RESTORE_ALSO_MAX)
+            return cli_usage(cli, err, "--also can be given %u times", RESTORE_ALSO_MAX - 1);
+    }
+    return 0;
+}
+
 int cmd_restore(struct cli *cli, struct err *err) {
     const char *wanted = opt_get(&cli->given, "service-user");
     _cleanup_free_ char *config_path = cli_config_path_absolute(cli), *who = os_user_describe(geteuid(), getpid());
     _cleanup_secret_ char *password = NULL;
     struct restore_to to = {.config_path = config_path, .who = who, .key_file = opt_get(&cli->given, "master-key")};
     int rc = cmd_backup_check_here(cli, err);
+    rc = rc ? rc : cmd_restore_also(cli, &to, err);
     if (rc)
         return rc;
     if (!config_path)

@@ -60,7 +60,8 @@ class Place:
         return Path(self.kaasd.ctl.json("backup", f"{self.folder}/", *more)["path"])
 
     def restore(self, path: Path, key: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return self.kaasd.ctl.run("restore", str(path), "--master-key", str(key or self.key), *admin_options(self.world))
+        return self.kaasd.ctl.run("restore", str(path), "--master-key", str(key or self.key), *admin_options(self.world),
+                                   "--also", str(self.kaasd.tls.cert_file.parent))
 
     def lose_the_host(self) -> None:
         """Database with its accounts, configuration, keys, certificates, state."""
@@ -461,6 +462,11 @@ def test_the_host_is_lost(place: Place) -> None:
         refused = place.restore(bad)
         assert refused.returncode == FAILED and f"{planted} is in the backup, but {says}" in refused.stderr, refused.stderr
         assert not planted.exists() and not foreign.parent.exists()
+    named = backups.with_config(plain, str(kaasd.tls.cert_file), str(foreign))  # nor what a configuration of an attacker names
+    bad.write_bytes(backups.seal_backup(backups.head_of(source), backups.with_file(named, str(foreign), b"* * * * * root sh"), key))
+    refused = place.restore(bad)
+    assert refused.returncode == FAILED and f"--also {foreign.parent}\n" in refused.stderr, refused.stderr
+    assert not foreign.parent.exists()
     bad.write_bytes(backups.seal_backup(backups.head_of(source), backups.with_file(plain, f"{kaasd.folder}/ca.pem", b"-", 0o777), key))
     path = bad  # as the good one, with a file that is marked as a program
     restored = place.restore(path)  # goes on with the files that are there by now
