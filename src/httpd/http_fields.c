@@ -69,31 +69,31 @@ int http_fields_add(struct http_request *req, struct http_field field, struct er
     return 0;
 }
 
+static struct http_field *find_authorization(struct http_request *req) {
+    for (unsigned i = 0; i < req->fields_count; i++)
+        if (req->fields[i].single == SINGLE_AUTHORIZATION)
+            return &req->fields[i];
+    return NULL;
+}
+
 int http_fields_restore(struct http_request *req, struct err *err) {
-    struct http_field *field = req->fields;
-    const struct http_field *end = field + req->fields_count;
-    _cleanup_strbuf_ struct strbuf all;
-    size_t at = req->authorization_at;
-    if (!at)
+    const struct strbuf *held = &req->authorization;
+    struct http_field *field = req->authorization_at ? find_authorization(req) : NULL;
+    const size_t at = field ? req->authorization_at - (size_t)(field->value - field->name) : 0;
+    struct strbuf all;
+    if (!req->authorization_at)
         return 0;
-    while (field < end && field->single != SINGLE_AUTHORIZATION)
-        field++;
-    if (field < end)
-        at -= (size_t)(field->value - field->name);
-    if (field == end || at > field->value_len)
+    if (!field || at > field->value_len)
         return err_set(err, ERR_INVALID, "the header field Authorization is malformed");
-    strbuf_init_secret(&all, field->value_len + req->authorization.len);
+    strbuf_init_secret(&all, field->value_len + held->len);
     strbuf_add(&all, field->value, at);
-    strbuf_add(&all, req->authorization.data, req->authorization.len);
+    strbuf_add(&all, held->data, held->len);
     strbuf_add(&all, field->value + at, field->value_len - at);
-    if (all.failed)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    field->value_len = (unsigned)all.len;
     strbuf_done(&req->authorization);
     req->authorization = all;
-    field->value = req->authorization.data;
-    all = (struct strbuf){0};
-    return 0;
+    field->value = all.data;
+    field->value_len = (unsigned)all.len;
+    return all.failed ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
 static int http_fields_make_room(struct http_request *req) {

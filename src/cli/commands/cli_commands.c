@@ -1,5 +1,4 @@
-/* THE table of commands of kaasctl: what each takes, calls and shows. Layer 7 (cli). Help and completion are made from it, too. A new
- * command that is a plain call is one entry here, with its options and columns above.
+/* THE table of commands of kaasctl: what each takes, calls and shows; also for help and completion. A plain call is one entry. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
 
@@ -68,8 +67,7 @@ OPTIONS backup_options[] = {
 
 OPTIONS restore_options[] = {
     {"master-key", "FILE", "the master key file, which is not in the backup", .is_required = true},
-    {"also", "FOLDER", "put files of the backup there as well, besides /etc/kaas, the configuration's and the state folder",
-     .is_repeatable = true},
+    {"also", "FOLDER", "put files of the backup there as well", .is_repeatable = true},
     DATABASE_ADMIN_OPTIONS,
     {"service-user", "NAME", "user that runs kaasd, for whom root makes the files (default kaas)"},
     END,
