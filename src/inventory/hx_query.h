@@ -30,11 +30,19 @@ struct inventory_seen_list {
 int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const struct hx_cluster *hx,
                          struct inventory_seen_list *out, struct err *err);
 
-/* -- whoever asks: does anything run there? ------------------------------------------------------------------------------------ */
+/* -- what a viewer finds at an object of a vCenter ------------------------------------------------------------------------------ */
 
-/* Is there an HX cluster on this vSphere cluster, or a Kubernetes cluster? */
-bool inventory_carries_clusters(const struct inventory_snapshot *snapshot, const struct object_ref *ref);
+/* May this node of a visible cluster be shown? `mask`: the placements (bits) of the cluster that the viewer may see. One that runs on a vSphere cluster: if that
+ * may be seen. One whose place is not known: if all of the cluster's placement may be seen. */
+bool inventory_sees_node(const struct inventory_platform *platform, const struct viewer_key *viewer,
+                         const struct inventory_seen *in, const struct node *node);
+
+/* Is there an HX cluster on this vSphere cluster that the viewer may see, or a Kubernetes cluster? */
+bool inventory_finds_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                              const struct object_ref *ref);
 /* Likewise on one of the vSphere clusters in this datacenter? */
-bool inventory_carries_datacenter(const struct inventory_snapshot *snapshot, const struct object_ref *ref);
-/* Is this virtual machine a node of a Kubernetes cluster, or is there one on this host? Looks at all nodes: 100,000 take about a millisecond. */
-bool inventory_carries_node(const struct inventory_snapshot *snapshot, const struct object_ref *ref);
+bool inventory_finds_datacenter(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                                const struct object_ref *ref);
+/* Is this virtual machine a node that the viewer may see, or is there one on this host? Looks at all nodes: 100,000 take about a millisecond. */
+bool inventory_finds_node(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                          const struct object_ref *ref);

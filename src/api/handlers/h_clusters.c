@@ -28,12 +28,6 @@
 
 #define BYTES_PER_MIB (INT64_C(1) << 20)
 
-/* A cluster whose nodes are looked at, and which of its placements (bits) the caller may see. */
-struct node_filter {
-    const struct inventory_cluster *entry;
-    uint64_t mask;
-};
-
 static json_t *h_clusters_vm(const struct api_call *call, const struct node_observation *seen) {
     json_t *object;
     if (!seen)
@@ -83,19 +77,8 @@ static json_t *node_view(const struct api_call *call, const void *record) {
     return object;
 }
 
-/* May this node be shown? One that runs on a vSphere cluster: if that may be seen. One whose place is not known: if all of the cluster's
- * placement may be seen. */
-static bool node_is_visible(const struct api_call *call, const void *record, const void *filter) {
-    const struct node_filter *by = filter;
-    const struct object_set *placement = &by->entry->record->placement;
-    struct object_ref ref;
-    if (!node_find_place(record, &ref))
-        return by->mask == by->entry->full_mask;
-    for (size_t i = 0; i < placement->count; i++)
-        if (object_ref_eq(&placement->items[i], &ref))
-            return inventory_mask_has(by->mask, i);
-    /* another's machine in the node's place */
-    return inventory_sees_vsphere(call->snapshot->platform, &call->viewer, &ref);
+static bool node_is_visible(const struct api_call *call, const void *node, const void *in) {
+    return inventory_sees_node(call->snapshot->platform, &call->viewer, in, node);
 }
 
 /* -- reading ------------------------------------------------------------------------------------------------------------ */
@@ -124,7 +107,7 @@ static const char *node_key(const void *record, char *buffer, size_t n) {
 /* What may not be seen is only counted, as parts of the placement are. */
 int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct cluster *c;
-    struct node_filter filter;
+    struct inventory_seen filter;
     int64_t hidden = 0;
     int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &filter.entry,
                                            &filter.mask, err);
@@ -150,7 +133,7 @@ static const char *node_machine(const struct node *node) {
 /* A look at them, of one vCenter after the other. */
 struct usage_look {
     struct machine_usage *usage;
-    struct node_filter filter;
+    struct inventory_seen filter;
     size_t at; /* the first node in the vCenter that is asked */
     struct singleflight_waiter waiter;
     json_t *items, *silent;
@@ -321,11 +304,11 @@ static int hx_nodes_collect(const struct api_call *call, const struct inventory_
     if (!out->items)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < seen->count; i++) {
-        const struct node_filter filter = {seen->items[i].entry, seen->items[i].mask};
-        const struct cluster *c = filter.entry->record;
+        const struct inventory_seen *in = &seen->items[i];
+        const struct cluster *c = in->entry->record;
         for (size_t k = 0; k < c->nodes_count; k++)
-            if (node_is_visible(call, &c->nodes[k], &filter))
-                out->items[out->count++] = (struct hx_node){&c->nodes[k], filter.entry};
+            if (node_is_visible(call, &c->nodes[k], in))
+                out->items[out->count++] = (struct hx_node){&c->nodes[k], in->entry};
             else
                 out->hidden++;
     }
@@ -370,7 +353,7 @@ static int nodes_add_at(const struct api_call *call, const struct inventory_clus
     for (size_t i = 0; i < c->nodes_count; i++) {
         if (!node_is_at(&c->nodes[i], place) || !inventory_view_cluster(call->snapshot->platform, &call->viewer, c, &view))
             continue;
-        if (!node_is_visible(call, &c->nodes[i], &(struct node_filter){entry, view.parts})) {
+        if (!node_is_visible(call, &c->nodes[i], &(struct inventory_seen){entry, view.parts})) {
             out->hidden++;
             continue;
         }

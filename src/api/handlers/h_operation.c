@@ -9,6 +9,8 @@
 #include "inventory.h"
 #include "manifest_log.h"
 #include "limits.h"
+#include "log.h"
+#include "login_call.h"
 #include "metric.h"
 #include "pages.h"
 #include "platform_links.h"
@@ -306,39 +308,102 @@ static const struct {
              {"HostSystem", "kaas.host"},
              {"Datacenter", "kaas.datacenter"}};
 
-static bool item_is_shown(const struct api_call *call, const struct client_object *object) {
+/* Without a viewer: what the answer is to everybody, and so tells nothing. */
+static bool item_is_shown(const struct api_call *call, const struct viewer_key *viewer, const struct client_object *object) {
+    const bool is_cluster = str_eq(object->type, "ClusterComputeResource");
     struct object_ref ref;
+    if (!viewer)
+        return is_cluster;
     if (!call->snapshot || object_ref_make(object->vcenter_id, object->moref, &ref, NULL))
         return false;
-    if (str_eq(object->type, "ClusterComputeResource"))
-        return inventory_carries_clusters(call->snapshot, &ref);
+    if (is_cluster)
+        return inventory_finds_clusters(call->snapshot, viewer, &ref);
     if (str_eq(object->type, "Datacenter"))
-        return inventory_carries_datacenter(call->snapshot, &ref);
-    return inventory_carries_node(call->snapshot, &ref);
+        return inventory_finds_datacenter(call->snapshot, viewer, &ref);
+    return inventory_finds_node(call->snapshot, viewer, &ref);
 }
 
-/* The vSphere Client asks when somebody opens an object, and shows a spinner meanwhile: answered from memory. Nobody has to be signed in: whoever knows the instance UUID of the
- * vCenter is told whether there is something, not what. */
-int h_plugin_items(struct api_call *call, struct http_response *resp, struct err *err) {
-    const json_t *ids = json_object_get(call->body, "objectIds");
-    struct client_object object = {.type = ""};
-    bool is_wrong = json_array_size(ids) == 0;
-    for (size_t i = 0; i < json_array_size(ids); i++)
-        is_wrong |= !json_is_string(json_array_get(ids, i));
-    if (is_wrong)
-        return err_set(err, ERR_UNPROCESSABLE, "the member \"objectIds\" must be an array of texts, one at least");
+static int items_answer(const struct api_call *call, const struct viewer_key *viewer, struct http_response *resp,
+                        struct err *err) {
     json_t *answer = json_object(), *list = json_array();
-    if (client_object_read(json_string_value(json_array_get(ids, 0)), &object)) {
-        for (size_t i = 0; i < ARRAY_COUNT(items); i++) {
-            if (!str_eq(items[i].type, object.type))
-                continue;
-            json_t *item = json_object();
-            json_put_string(item, "id", items[i].id);
-            json_put_bool(item, "visible", item_is_shown(call, &object));
-            json_add(list, item);
-        }
+    struct client_object object;
+    const bool is_read =
+        client_object_read(json_string_value(json_array_get(json_object_get(call->body, "objectIds"), 0)), &object);
+    for (size_t i = 0; is_read && i < ARRAY_COUNT(items); i++) {
+        if (!str_eq(items[i].type, object.type))
+            continue;
+        json_t *item = json_object();
+        json_put_string(item, "id", items[i].id);
+        json_put_bool(item, "visible", item_is_shown(call, viewer, &object));
+        json_add(list, item);
     }
     json_put_string(answer, "apiVersion", "1.0.0");
     json_put(answer, "dynamicItems", list);
     return reply_json(resp, 200, answer, err);
+}
+
+/* Takes the person over. */
+static int items_answer_person(const struct api_call *call, struct signon_plugin_person *person, struct http_response *resp,
+                               struct err *err) {
+    const struct inventory_platform *platform = call->snapshot->platform;
+    const struct principal who = {.id = person->principal_id,
+                                  .role = person->role,
+                                  .source = SOURCE_VC_TICKET,
+                                  .vcenter_id = (char *)(uintptr_t)link_id(call->link)};
+    struct viewer_key viewer;
+    int rc;
+    policy_viewer_init(&viewer, &who);
+    viewer.vsphere_clusters = shared_objects_get(person->objects);
+    viewer.grants = policy_grants_of(platform->grants, platform->grants_count, who.id, &viewer.grants_count);
+    rc = items_answer(call, &viewer, resp, err);
+    signon_plugin_person_done(person);
+    return rc;
+}
+
+/* Who cannot be made out is told what everybody is. */
+static int items_answer_checked(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct signon_plugin_person person;
+    struct err why = {0};
+    api_renew_snapshot(call);
+    if (signon_take_plugin_person(call->api->options.signon, login_of(call)->check, &person, &why)) {
+        log_error(LOG_LEVEL_INFO, "plugin_session_refused", &why, NULL);
+        return items_answer(call, NULL, resp, err);
+    }
+    return items_answer_person(call, &person, resp, err);
+}
+
+static int items_check_body(const json_t *ids, struct err *err) {
+    bool is_wrong = json_array_size(ids) == 0;
+    for (size_t i = 0; i < json_array_size(ids); i++)
+        is_wrong |= !json_is_string(json_array_get(ids, i));
+    return is_wrong ? err_set(err, ERR_UNPROCESSABLE, "the member \"objectIds\" must be an array of texts, one at least") : 0;
+}
+
+/* The vCenter of the object that is asked about, if the session can be shown there. */
+static bool items_use_vcenter(struct api_call *call, const json_t *ids) {
+    struct client_object object;
+    return call->snapshot && login_plugin_session(call) &&
+           client_object_read(json_string_value(json_array_get(ids, 0)), &object) && uuid_is_valid(object.vcenter_id) &&
+           !login_use_vcenter(call, object.vcenter_id, NULL);
+}
+
+/* The vSphere Client asks when somebody opens an object, and shows a spinner meanwhile: answered from memory, but for the first time in a while that this person asks. The session that
+ * it sends along tells what that person may see; nothing is told to those without one. */
+int h_plugin_items(struct api_call *call, struct http_response *resp, struct err *err) {
+    const json_t *ids = json_object_get(call->body, "objectIds");
+    struct signon_credential credential;
+    struct signon_plugin_person person;
+    int rc = items_check_body(ids, err);
+    if (rc)
+        return rc;
+    if (!items_use_vcenter(call, ids))
+        return items_answer(call, NULL, resp, err);
+    rc = login_begin(call, err);
+    if (rc)
+        return rc;
+    credential = login_credential(call, link_id(call->link));
+    if (signon_find_plugin_person(call->api->options.signon, &credential, &person))
+        return items_answer_person(call, &person, resp, err);
+    rc = api_admit(call, BOUND_PLUGIN, err);
+    return rc ? rc : login_check_briefly(call, items_answer_checked);
 }

@@ -86,6 +86,11 @@ static int check_secret_text(const char *text, size_t max, const char *name, str
     return 0;
 }
 
+const char *login_plugin_session(const struct api_call *call) {
+    const char *header = http_request_header(call->req, PLUGIN_HEADER);
+    return header && !check_secret_text(header, COOKIE_CHARS_MAX, PLUGIN_HEADER, NULL) ? header : NULL;
+}
+
 int login_read_credential(struct api_call *call, struct err *err) {
     const char *header = http_request_header(call->req, PLUGIN_HEADER), *name;
     const bool is_ticket = json_object_get(call->body, "clone_ticket") != NULL;
@@ -146,6 +151,17 @@ int login_check(struct api_call *call, api_handler_fn *next) {
     call->next = next;
     return http_request_go_waiting(call->req,
                                    &(struct http_wait){login_wait_for_check, call, login_go_on_checked, clock_mono_ms()});
+}
+
+static int login_go_on_at_once(struct http_request *req, struct http_response *resp, struct err *err) {
+    log_set_request_id(http_request_id(req));
+    return api_call_of(req)->next(api_call_of(req), resp, err);
+}
+
+int login_check_briefly(struct api_call *call, api_handler_fn *next) {
+    call->next = next;
+    return http_request_go_waiting(call->req,
+                                   &(struct http_wait){login_wait_for_check, call, login_go_on_at_once, clock_mono_ms()});
 }
 
 /* -- the token ---------------------------------------------------------------------------------------------------------- */

@@ -57,6 +57,10 @@ int session_require(const struct api_call *call, struct err *err);
 /* Reads the session or ticket of the body, or the header of the vSphere Client. Errors as api_read_members. */
 int login_read_credential(struct api_call *call, struct err *err);
 
+/* The session that the vSphere Client gave to a plug-in, out of the header that it came in; NULL: none, or none that one could be. Borrowed from the request;
+ * to be asked for anew after a wait. */
+const char *login_plugin_session(const struct api_call *call);
+
 /* Sets call->link to a vCenter that is joined. ERR_NOT_FOUND, ERR_AMBIGUOUS, ERR_NOT_REGISTERED. */
 int login_use_vcenter(struct api_call *call, const char *reference, struct err *err);
 
@@ -66,5 +70,7 @@ struct signon_credential login_credential(const struct api_call *call, const cha
 /* Has the vCenter check it, and goes on with `next` in a worker when it has said what it thinks. Who goes away meanwhile gets no session.
  * Returns as a handler. */
 int login_check(struct api_call *call, api_handler_fn *next);
+/* The same for a `next` that needs nothing but memory: in the thread that brought the word. */
+int login_check_briefly(struct api_call *call, api_handler_fn *next);
 /* In a worker: a check that nobody is asked about. Errors of signon_check_new. */
 int login_make_check(struct api_call *call, struct err *err);

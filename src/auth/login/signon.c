@@ -65,6 +65,7 @@ void signon_free(struct signon *s) {
     token_set_free(s->tokens);
     signon_free_notes(s);
     session_table_free(s->table);
+    signon_forget_plugin_people(s);
     rights_cache_free(s->cache);
     role_mapping_list_done(&s->rules);
     (void)pthread_rwlock_destroy(&s->rules_lock);

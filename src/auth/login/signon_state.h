@@ -11,6 +11,7 @@
 #include "signon_options.h"
 
 #define SIGNON_REFUSALS_COUNT 1024U
+#define SIGNON_PLUGIN_PEOPLE_COUNT 1024U
 #define SIGNON_STRIPES 16U /* sessions by the end of their sid */
 
 struct singleflight;
@@ -22,6 +23,13 @@ struct token_set;
 struct refusal {
     uint8_t digest[32]; /* HMAC of vCenter and secret */
     int64_t until_ms;
+};
+
+/* Whom a vCenter has named by the session of a plug-in. */
+struct plugin_entry {
+    uint8_t digest[32];             /* HMAC of vCenter and session */
+    struct rights_subject *subject; /* one reference; NULL: the place is free */
+    int64_t until_ms;               /* monotonic */
 };
 
 struct signon {
@@ -47,6 +55,7 @@ struct signon {
 
     pthread_mutex_t lock; /* guards what is below */
     struct refusal refusals[SIGNON_REFUSALS_COUNT];
+    struct plugin_entry plugin_people[SIGNON_PLUGIN_PEOPLE_COUNT]; /* by digest */
     struct grace_note *notes, *last_note;
     unsigned notes_count;
 };

@@ -18,6 +18,7 @@
 #include "log.h"
 #include "metric.h"
 #include "net_addr.h"
+#include "rights.h"
 #include "rights_cache.h"
 #include "secret.h"
 #include "session_store.h"
@@ -203,8 +204,8 @@ static void signon_vcenter_run_check(void *arg, bool is_canceled) {
 
 /* With the lengths in front nobody can move bytes between name and secret. A text that did not fit must not be digested in part: two
  * different secrets would be one credential. */
-static int digest_credential(struct signon_check *c, struct err *err) {
-    const struct signon_credential *credential = &c->credential;
+static int digest_credential(const struct signon *s, const struct signon_credential *credential, uint8_t out[DIGEST_SHA256_BYTES],
+                             struct err *err) {
     const char *user = credential->user ? credential->user : "";
     _cleanup_strbuf_ struct strbuf text;
     int rc;
@@ -214,7 +215,7 @@ static int digest_credential(struct signon_check *c, struct err *err) {
     strbuf_adds(&text, credential->secret);
     rc = strbuf_check(&text, "user name and password", err);
     if (!rc)
-        digest_hmac_sha256(c->signon->secret, sizeof(c->signon->secret), text.data, text.len, c->digest);
+        digest_hmac_sha256(s->secret, sizeof(s->secret), text.data, text.len, out);
     return rc;
 }
 
@@ -228,7 +229,7 @@ int signon_check_new(struct signon *s, const struct actor *actor, const struct s
     c->credential = *credential;
     c->address = actor->address;
     c->request_id = actor->request_id;
-    rc = digest_credential(c, err);
+    rc = digest_credential(s, credential, c->digest, err);
     if (rc)
         free(c);
     else
@@ -384,6 +385,103 @@ int signon_login_vcenter(struct signon *s, const struct actor *actor, struct sig
     if (rc)
         signon_audit(s, &line, rc);
     free(who.id);
+    outcome_unref(outcome);
+    return rc;
+}
+
+/* -- who looks at a page of the vSphere Client, without signing in ------------------------------------------------------------------- */
+
+void signon_plugin_person_done(struct signon_plugin_person *person) {
+    if (!person)
+        return;
+    free(person->principal_id);
+    shared_objects_unref(person->objects);
+    memset(person, 0, sizeof(*person));
+}
+
+static struct plugin_entry *plugin_entry_of(struct signon *s, const uint8_t digest[DIGEST_SHA256_BYTES]) {
+    size_t index;
+    memcpy(&index, digest, sizeof(index));
+    return &s->plugin_people[index % SIGNON_PLUGIN_PEOPLE_COUNT];
+}
+
+/* With one reference for the caller; NULL if absent. */
+static struct rights_subject *plugin_entry_get(struct signon *s, const uint8_t digest[DIGEST_SHA256_BYTES]) {
+    const struct plugin_entry *entry = plugin_entry_of(s, digest);
+    LOCKED(&s->lock);
+    if (!entry->subject || clock_mono_ms() >= entry->until_ms ||
+        !secret_eq(entry->digest, sizeof(entry->digest), digest, DIGEST_SHA256_BYTES))
+        return NULL;
+    rights_subject_ref(entry->subject);
+    return entry->subject;
+}
+
+/* Takes the reference. */
+static void plugin_entry_put(struct signon *s, const uint8_t digest[DIGEST_SHA256_BYTES], struct rights_subject *subject) {
+    struct plugin_entry *entry = plugin_entry_of(s, digest);
+    struct rights_subject *old;
+    (void)pthread_mutex_lock(&s->lock);
+    old = entry->subject;
+    *entry = (struct plugin_entry){.subject = subject, .until_ms = clock_mono_ms() + SIGNON_PLUGIN_MS};
+    memcpy(entry->digest, digest, sizeof(entry->digest));
+    (void)pthread_mutex_unlock(&s->lock);
+    rights_subject_unref(old);
+}
+
+void signon_forget_plugin_people(struct signon *s) {
+    for (size_t i = 0; i < SIGNON_PLUGIN_PEOPLE_COUNT; i++)
+        rights_subject_unref(STEAL(s->plugin_people[i].subject));
+}
+
+/* Takes the reference to `objects`. */
+static int name_plugin_person(struct signon *s, struct rights_subject *subject, struct shared_objects *objects,
+                              struct signon_plugin_person *out, struct err *err) {
+    char *id = principal_vc_id(rights_subject_vcenter(subject), rights_subject_user(subject));
+    enum role mapped;
+    if (!id) {
+        shared_objects_unref(objects);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    mapped = signon_mapped_role(s, id, NULL);
+    *out = (struct signon_plugin_person){id, mapped > ROLE_USER ? mapped : ROLE_USER, objects};
+    return 0;
+}
+
+bool signon_find_plugin_person(struct signon *s, const struct signon_credential *credential, struct signon_plugin_person *out) {
+    _cleanup_(rights_subject_unref) struct rights_subject *subject = NULL;
+    uint8_t digest[DIGEST_SHA256_BYTES];
+    struct rights_known known;
+    enum signon_part_state state;
+    memset(out, 0, sizeof(*out));
+    if (digest_credential(s, credential, digest, NULL))
+        return false;
+    subject = plugin_entry_get(s, digest);
+    if (!subject)
+        return false;
+    rights_subject_read(subject, false, &known);
+    state = signon_judge(s, &known, false);
+    if (!known.objects || known.is_narrow || (state != SIGNON_PART_FRESH && state != SIGNON_PART_AGING)) {
+        shared_objects_unref(known.objects);
+        return false;
+    }
+    return !name_plugin_person(s, subject, known.objects, out, NULL);
+}
+
+int signon_take_plugin_person(struct signon *s, struct signon_check *check, struct signon_plugin_person *out, struct err *err) {
+    struct rights_subject *subject = NULL;
+    struct outcome *outcome = NULL;
+    int rc = signon_vcenter_check_take(check, &outcome, err);
+    memset(out, 0, sizeof(*out));
+    if (rc)
+        return rc;
+    subject = rights_subject_get(s->cache, &(struct rights_person){check->credential.vcenter_id, outcome->who.user_name, NULL});
+    rc = subject ? name_plugin_person(s, subject, shared_objects_ref(outcome->rights), out, err)
+                 : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc) {
+        rights_subject_offer(subject, shared_objects_ref(outcome->rights));
+        plugin_entry_put(s, check->digest, STEAL(subject));
+    }
+    rights_subject_unref(subject);
     outcome_unref(outcome);
     return rc;
 }

@@ -56,6 +56,29 @@ bool signon_check_is_in_worker(const struct signon_check *check);
 int signon_login_vcenter(struct signon *signon, const struct actor *actor, struct signon_check *check, struct signon_issued *out,
                          struct err *err);
 
+/* -- who looks at a page of the vSphere Client, without signing in ------------------------------------------------------------------- */
+
+/* What a vCenter said about whoever has a session of the vSphere Client is kept for SIGNON_PLUGIN_MS, by vCenter and session, and no longer than what it lets
+ * that person view may be used (policy_rights_age, signon_drop_rights). Only what a vCenter said yes to takes a place, and the newest takes that of another. */
+#define SIGNON_PLUGIN_MS 60000
+
+/* Such a person. Freed by signon_plugin_person_done. */
+struct signon_plugin_person {
+    char *principal_id;
+    enum role role;                 /* with what role mappings give now */
+    struct shared_objects *objects; /* what the vCenter lets it view */
+};
+void signon_plugin_person_done(struct signon_plugin_person *person); /* NULL is allowed */
+
+/* The person by a credential of the kind VC_CREDENTIAL_PLUGIN, from memory. Does not block. False where the vCenter is to be asked, or without memory; then *out is
+ * empty. */
+bool signon_find_plugin_person(struct signon *signon, const struct signon_credential *credential,
+                               struct signon_plugin_person *out);
+/* The same from a check of such a credential that was waited for; it is kept. Does not block. What the check ended with; ERR_FORBIDDEN for the session of an
+ * extension; ERR_NOMEM. */
+int signon_take_plugin_person(struct signon *signon, struct signon_check *check, struct signon_plugin_person *out,
+                              struct err *err);
+
 /* -- one person over several vCenters ----------------------------------------------------------------------------------- */
 
 /* Adds a further vCenter to a live session, by a credential whose check was waited for; an earlier credential for it is replaced. The person stays who signed
@@ -75,3 +98,5 @@ int signon_remove_vcenter(struct signon *signon, const struct actor *actor, stru
 
 /* A singleflight whose results are outcomes of credentials. NULL without memory. */
 struct singleflight *signon_checks_new(void);
+/* Forgets all people by sessions of plug-ins. */
+void signon_forget_plugin_people(struct signon *signon);

@@ -365,6 +365,7 @@ void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_k
         struct asked_at asked = s->objects->asked;
         out->objects = shared_objects_ref(s->objects);
         out->as_of_ms = asked.wall_ms;
+        out->is_narrow = asked.order < s->vc->widened;
         out->age_ms = clock_mono_ms() - asked.mono_ms;
     }
     if (is_used && !s->has_ended)

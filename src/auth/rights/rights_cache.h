@@ -75,6 +75,7 @@ struct rights_known {
     struct shared_objects *objects; /* one reference for the caller; NULL: nothing usable was ever said, or it was dropped */
     int64_t as_of_ms;               /* wall clock */
     int64_t age_ms;                 /* -1: nothing usable */
+    bool is_narrow;                 /* since it was asked for, other vSphere clusters have come to matter */
     bool is_away;                   /* the vCenter cannot be asked now */
     int64_t outage_ms;              /* monotonic time when that was first noticed; names the outage */
     bool has_ended;                 /* the session by whose key is asked is over, for good */

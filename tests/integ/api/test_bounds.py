@@ -96,3 +96,20 @@ def test_without_a_bound_for_addresses_there_is_none(place: World) -> None:
         assert {api.call("POST", "/v2/session/cookie", headers=X_KAAS).status_code for _ in range(2 * SIGNON)} == {204}
     finally:
         free.stop()
+
+
+PLUGIN = 1000  # at once, of an address; a second brings 20
+
+
+def test_a_stranger_cannot_have_a_vcenter_asked_without_end(place: World) -> None:
+    """With sessions of the vSphere Client that are made up. Whoever the vCenter has named goes on being answered."""
+    def ask(session: str) -> requests.Response:
+        urn = f"urn:vmomi:ClusterComputeResource:domain-c7:{place.vcenter.instance_uuid}"
+        return place.kaasd.api().call("POST", "/plugin/items", json={"objectIds": [urn]}, headers={"vmware-api-session-id": session})
+
+    known = place.vcenter.control.plugin_token("viewer-east@vsphere.local")
+    assert ask(known).status_code == 200
+    made_up = (f"{number:040x}" for number in range(10 * PLUGIN))
+    count = next(count for count, session in enumerate(made_up) if ask(session).status_code == 429)
+    assert count >= PLUGIN - 1
+    assert ask(known).status_code == 200

@@ -16,15 +16,14 @@ import pytest
 import requests
 from env import browser, vimclient
 from env.certs import make_server_cert
-from env.full import EXTENSION_KEY, World, add_vcenter, register, sample_arguments
+from env.full import EXTENSION_KEY, World, add_vcenter, register
 from env.kaasd import Kaasd
 from env.many import Many
 from env.mariadb import Mariadb
 from env.places import TOP, Scratch
 from env.prefixproxy import PrefixProxy
-from env.samples import PLAIN, Sample
 from env.vcenter import StrictVcenter
-from env.watching import add_cluster, drop_hx, metric, nodes, present, until, until_watching, vsphere
+from env.watching import add_cluster, metric, nodes, until, until_watching
 from playwright.sync_api import Page
 from pyVmomi import vim
 
@@ -429,48 +428,6 @@ def test_nodes_are_found_by_machine_and_host_as_far_as_one_may_see_them(world: W
     for wrong in ({}, {"vcenter": where["vcenter"]}, {**where, "vm": vm, "host": host}, {"vcenter": "x", "vm": vm},
                   {**where, "vm": ""}, {**where, "host": "host 1"}, {**where, "host": "h" * 81}):
         world.admin.refused(400, "invalid_request", "GET", "/v2/nodes", params=wrong)
-
-
-def shown(world: World, kind: str, moref: str, vcenter: str | None = None) -> list[Any]:
-    urn = f"urn:vmomi:{kind}:{moref}:{vcenter or world.vcenter.instance_uuid}"
-    asked = {"apiVersion": "1.0.0", "objectIds": [urn], "locale": "de-DE", "new": 1}
-    answer = world.kaasd.api().expect(200, "POST", "/plugin/items", json=asked)
-    return [(item["id"], item["visible"]) for item in answer["dynamicItems"]]
-
-
-def test_what_carries_nothing_shows_nothing(world: World, machines: Json, datacenter: str) -> None:
-    assert shown(world, "ClusterComputeResource", "domain-c7") == [("kaas.cluster", True)]
-    assert shown(world, "ClusterComputeResource", "domain-c999") == [("kaas.cluster", False)]
-    assert shown(world, "ClusterComputeResource", "domain-c7", "0" * 8 + "-0000-0000-0000-" + "0" * 12) == [("kaas.cluster", False)]
-    assert shown(world, "VirtualMachine", machines["cp-0"]["vm"]["moref"]) == [("kaas.vm", True)]
-    assert shown(world, "VirtualMachine", "vm-999") == [("kaas.vm", False)]
-    assert shown(world, "HostSystem", machines["w-0"]["host"]["moref"]) == [("kaas.host", True)]
-    assert shown(world, "Datacenter", datacenter) == [("kaas.datacenter", True)]
-    assert shown(world, "Datacenter", "datacenter-999") == [("kaas.datacenter", False)]
-    assert shown(world, "Datastore", "datastore-1") == []
-    assert shown(world, "x" * 90, "a") == []
-    for status, ids in ((200, ["x"]), (200, ["urn:vmomi:VirtualMachine:vm-1"]), (422, []), (422, [7]), (422, ["x", 7]), (422, "x")):
-        assert world.kaasd.api().call("POST", "/plugin/items", json={"objectIds": ids}).status_code == status, ids
-
-
-def test_an_hx_cluster_or_a_kubernetes_cluster_is_enough(fresh_world: World) -> None:
-    """Of vSphere clusters that exist: one with HX alone, one with nothing, and that with Kubernetes alone."""
-    add_vcenter(fresh_world.kaasd, fresh_world.vcenter)
-    register(fresh_world.kaasd, fresh_world.vcenter)
-    hx, plain = "domain-c7", "domain-c40"
-    until(lambda: {hx, plain} <= vsphere(fresh_world).keys() and hx in present(fresh_world), "the inventory")
-
-    def is_shown(moref: str) -> bool:
-        return shown(fresh_world, "ClusterComputeResource", moref) == [("kaas.cluster", True)]
-
-    assert (is_shown(hx), is_shown(plain)) == (True, False)
-    fresh_world.kaasd.ctl.ok(*sample_arguments(Sample("plain-1", (PLAIN,))))
-    until(lambda: is_shown(plain), "the view where Kubernetes is")
-    fresh_world.kaasd.ctl.ok("cluster", "rm", "plain-1", "--yes")
-    until(lambda: not is_shown(plain), "nothing where Kubernetes was")
-    for key in (hx, f"uuid.{hx}"):
-        drop_hx(fresh_world, key)
-    until(lambda: not is_shown(hx), "nothing where HX was")
 
 
 STRANGER = "deadbeef-0000-4000-8000-000000000001"
