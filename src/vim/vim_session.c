@@ -27,14 +27,14 @@ void vim_session_list_done(struct vim_session_list *list) {
 #define COOKIE_CHARS_MIN 16U
 #define COOKIE_CHARS_MAX 128U
 
-/* The text between surrounding quotes, if both are there. */
-static const char *bare_of(const char *text, size_t *n) {
-    *n = strlen(text);
-    if (*n >= 2 && text[0] == '"' && text[*n - 1] == '"') {
-        *n -= 2;
-        return text + 1;
-    }
-    return text;
+const char *vim_session_id_in(const char *text, size_t bytes, size_t *id_bytes) {
+    const bool is_quoted = bytes >= 2 && text[0] == '"' && text[bytes - 1] == '"';
+    *id_bytes = is_quoted ? bytes - 2 : bytes;
+    return is_quoted ? text + 1 : text;
+}
+
+static bool is_soap_cookie(const char *bare, size_t n) {
+    return n == 40 && strspn(bare, "0123456789abcdefABCDEF") >= n;
 }
 
 int vim_cookie_check(const char *text, struct err *err) {
@@ -43,7 +43,7 @@ int vim_cookie_check(const char *text, struct err *err) {
     size_t n;
     if (str_empty(text))
         return err_set(err, ERR_UNPROCESSABLE, "the session id is empty");
-    bare = bare_of(text, &n);
+    bare = vim_session_id_in(text, strlen(text), &n);
     if (n == sizeof(uuid) - 1)
         memcpy(uuid, bare, n);
     if (uuid_is_valid(uuid)) {
@@ -100,16 +100,25 @@ static int peek_with(struct vim_client *client, const char *cookie, struct vim_u
 }
 
 int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err) {
+    _cleanup_secret_ char *id = NULL;
+    const char *bare;
+    size_t n;
     int ret = vim_cookie_check(cookie, err);
-    return ret ? ret : peek_with(client, cookie, out, err);
+    if (ret)
+        return ret;
+    bare = vim_session_id_in(cookie, strlen(cookie), &n);
+    if (is_soap_cookie(bare, n)) /* vCenter itself writes it either way */
+        return peek_with(client, cookie, out, err);
+    id = str_format("%.*s", (int)n, bare);
+    return id ? peek_with(client, id, out, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 static enum vim_cookie_form cookie_form_of(const char *cookie) {
     size_t n;
-    const char *bare = bare_of(cookie, &n);
+    const char *bare = vim_session_id_in(cookie, strlen(cookie), &n);
     if (vim_cookie_check(cookie, NULL) == ERR_UNPROCESSABLE)
         return n == UUID_TEXT_BYTES - 1 ? VIM_COOKIE_UUID : VIM_COOKIE_OTHER;
-    return n == 40 && strspn(bare, "0123456789abcdefABCDEF") >= n ? VIM_COOKIE_HEX : VIM_COOKIE_OTHER;
+    return is_soap_cookie(bare, n) ? VIM_COOKIE_HEX : VIM_COOKIE_OTHER;
 }
 
 int vim_peek_own_session(struct vim_client *client, enum vim_cookie_form *form, struct vim_user_session *out, struct err *err) {
@@ -377,10 +386,12 @@ int vim_plugin_ticket(struct vim_client *client, const char *session_id, const c
     _cleanup_free_ char *url = NULL, *body = NULL;
     struct exchange x = {0};
     struct vim_run run = {.identity = VIM_AS_NOBODY, .is_before_connect = true, .fn = op_ticket, .arg = &x};
+    size_t id_bytes;
     int ret = check_id(session_id, err);
     if (ret)
         return ret;
-    header = str_format("vmware-api-session-id: %s", session_id);
+    session_id = vim_session_id_in(session_id, strlen(session_id), &id_bytes);
+    header = str_format("vmware-api-session-id: %.*s", (int)id_bytes, session_id);
     url = str_format("https://%s/api/ui/vcenter/session/clone-ticket", client->peer);
     body = str_format("{\"vc_guid\":\"%s\"}", vc_guid);
     if (!header || !url || !body)
@@ -514,20 +525,28 @@ struct rest {
     bool is_once, is_id_wanted;
     size_t reply_bytes_max;
     long status;
-    char *id; /* secret; what stood in quotes */
+    char *id; /* secret */
 };
 
-/* The answer is a JSON text and nothing else: "0a1b...". */
+/* One word that is neither an object nor a page. */
+static bool is_rest_id(const char *id, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (id[i] < '!' || id[i] > '~' || strchr("\"\\{}<>", id[i]))
+            return false;
+    return n && n <= REST_ID_CHARS_MAX;
+}
+
+/* The answer is the id and nothing else, in the quotes of a JSON text or bare. */
 static int take_id(struct vim_context *ctx, struct rest *rest, struct err *err) {
-    const char *text = ctx->reply.data;
     size_t n = ctx->reply.len;
-    while (n && strchr(" \r\n\t", text[n - 1]))
+    const char *id;
+    while (n && strchr(" \r\n\t", ctx->reply.data[n - 1]))
         n--;
-    if (n < 3 || n > REST_ID_CHARS_MAX + 2 || text[0] != '"' || text[n - 1] != '"' || memchr(text + 1, '"', n - 2) ||
-        memchr(text, '\\', n))
+    id = vim_session_id_in(ctx->reply.data ? ctx->reply.data : "", n, &n);
+    if (!is_rest_id(id, n))
         return err_set(err, ERR_PROTOCOL, "%s answers %s %s with something else than a session id", ctx->route->peer,
                        rest->method, rest->path);
-    rest->id = str_format("%.*s", (int)(n - 2), text + 1);
+    rest->id = str_format("%.*s", (int)n, id);
     return rest->id ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 

@@ -19,12 +19,16 @@ struct vim_session_list {
 };
 void vim_session_list_done(struct vim_session_list *list); /* NULL is allowed */
 
+/* The id of a session in a text: REST answers it as a JSON text, from where people copy it with its quotes; vCenter writes the cookie of SOAP so, too. Returns where it
+ * begins, *id_bytes its length: all of the text where it does not stand between two quotes. Borrowed. */
+const char *vim_session_id_in(const char *text, size_t bytes, size_t *id_bytes);
+
 /* 0 if `text` has the form of a session cookie (surrounding double quotes allowed). ERR_UNPROCESSABLE if it is a session key or
  * anything else; nothing is sent. The value is never part of the message. */
 int vim_cookie_check(const char *text, struct err *err);
 
 /* Reads SessionManager.currentSession once with the given cookie and nothing else: proves that its bearer has that session. The
- * session is not logged out and our own is not used. Our copies are wiped. ERR_CREDENTIALS when there is no such session;
+ * session is not logged out and our own is not used. Our copies are wiped. The id of a REST session goes without quotes. ERR_CREDENTIALS when there is no such session;
  * ERR_UNPROCESSABLE as vim_cookie_check. */
 int vim_peek_session(struct vim_client *client, const char *cookie, struct vim_user_session *out, struct err *err);
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
+#include "secret.h"
 #include "str.h"
 #include "strbuf.h"
 #include "vim.h"
@@ -55,6 +56,75 @@ static void expect_peek(struct fake *f, const char *returnvals, int code) {
         assert_null(strstr(err.detail, COOKIE));
     }
     vim_user_session_done(&s);
+}
+
+/* ---- the id of a session of REST ---- */
+
+#define REST_ID "cc64f0a1d9f4a7e0a1cc64f0a1d9f4a7"
+
+/* Which line goes out for a session id that somebody gave. */
+static void expect_line(struct fake *f, const char *given, const char *line) {
+    struct vim_client *client = fake_client(f);
+    struct vim_user_session s = {0};
+    fake_answer(f, "RetrievePropertiesEx", OBJECT(PROP("currentSession", "UserSession", SESSION("52aa", "A\\b"))));
+    assert_int_equal(vim_peek_session(client, given, &s, NULL), 0);
+    assert_string_equal(fake_last_cookie(f, "RetrievePropertiesEx"), line);
+    vim_user_session_done(&s);
+    vim_client_free(client);
+}
+
+static void a_given_id_goes_out_as_the_vcenter_writes_it(void **state) {
+    struct fake *f = *state;
+    expect_line(f, REST_ID, "Cookie: vmware_soap_session=" REST_ID);
+    expect_line(f, "\"" REST_ID "\"", "Cookie: vmware_soap_session=" REST_ID);
+    expect_line(f, COOKIE, "Cookie: vmware_soap_session=" COOKIE);
+    expect_line(f, "\"" COOKIE "\"", "Cookie: vmware_soap_session=\"" COOKIE "\"");
+}
+
+/* What comes of an answer to POST /api/session. */
+static int look_at_rest(struct fake *f, const char *answer, struct err *err) {
+    struct vim_client *client = fake_client(f);
+    struct vim_user_session s = {0};
+    int ret;
+    err_clear(err);
+    fake_raw(f, "POST /api/session", 201, answer, 0);
+    ret = vim_look_at_rest_session(client, "anna", "secret", &s, err);
+    vim_user_session_done(&s);
+    vim_client_free(client);
+    return ret;
+}
+
+static void the_id_of_rest_is_read_with_quotes_and_without(void **state) {
+    static const char *const good[] = {"\"" REST_ID "\"", REST_ID, REST_ID "\r\n", "\"" REST_ID "\"\n"};
+    static const char *const bad[] = {"\"\"", "{\"value\":\"" REST_ID "\"}", "<html>", "\"a\\u0041\"", "two words", "\"" REST_ID};
+    struct fake *f = *state;
+    struct err err = {0};
+    for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
+        fake_answer(f, "RetrievePropertiesEx", OBJECT(PROP("currentSession", "UserSession", SESSION("52aa", "A\\b"))));
+        fake_raw(f, "DELETE /api/session", 204, "", 0);
+        assert_int_equal(look_at_rest(f, good[i], &err), 0);
+        assert_string_equal(fake_last_cookie(f, "RetrievePropertiesEx"), "Cookie: vmware_soap_session=" REST_ID);
+        assert_string_equal(fake_last_cookie(f, "DELETE /api/session"), "vmware-api-session-id: " REST_ID);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+        assert_int_equal(look_at_rest(f, bad[i], &err), ERR_PROTOCOL);
+        assert_null(strstr(err.text, REST_ID));
+    }
+}
+
+static void a_session_of_a_plugin_is_taken_with_quotes_and_without(void **state) {
+    static const char *const given[] = {REST_ID, "\"" REST_ID "\""};
+    struct fake *f = *state;
+    for (size_t i = 0; i < ARRAY_COUNT(given); i++) {
+        struct vim_client *client = fake_client(f);
+        char *ticket = NULL;
+        fake_raw(f, "POST /api/ui/vcenter/session/clone-ticket", 200, "{\"session_clone_ticket\":\"t1\"}", 0);
+        assert_int_equal(vim_plugin_ticket(client, given[i], "6f1c9a2e-3b57-4d0a-9c11-0a1b2c3d4e5f", &ticket, NULL), 0);
+        assert_string_equal(ticket, "t1");
+        assert_string_equal(fake_last_cookie(f, "POST /api/ui/vcenter/session/clone-ticket"), "vmware-api-session-id: " REST_ID);
+        secret_free(ticket);
+        vim_client_free(client);
+    }
 }
 
 /* ---- one session ---- */
@@ -637,6 +707,9 @@ int main(void) {
         TEST(clone_is_logged_out_at_once),
         TEST(password_check_leaves_our_session_alone),
         TEST(small_calls),
+        TEST(a_given_id_goes_out_as_the_vcenter_writes_it),
+        TEST(the_id_of_rest_is_read_with_quotes_and_without),
+        TEST(a_session_of_a_plugin_is_taken_with_quotes_and_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,24 @@ static void session_ids_are_told_apart(void **state) {
     assert_non_null(strstr(err.remedy, "vmware_soap_session"));
 }
 
+static void check_id_in(const char *text, const char *wanted) {
+    size_t n = 77;
+    const char *id = vim_session_id_in(text, strlen(text), &n);
+    assert_int_equal(n, strlen(wanted));
+    assert_memory_equal(id, wanted, n);
+}
+
+static void an_id_is_read_with_the_quotes_of_json_and_without(void **state) {
+    (void)state;
+    check_id_in("cc64f0a1", "cc64f0a1");
+    check_id_in("\"cc64f0a1\"", "cc64f0a1");
+    check_id_in("\"cc64f0a1", "\"cc64f0a1");
+    check_id_in("cc64f0a1\"", "cc64f0a1\"");
+    check_id_in("\"\"", "");
+    check_id_in("\"", "\"");
+    check_id_in("", "");
+}
+
 /* ---- breaker ---- */
 
 static void call(struct vim_breaker *b, int64_t now_ms, int outcome) {
@@ -285,6 +303,7 @@ int main(void) {
         cmocka_unit_test(cookie_is_read_raw),
         cmocka_unit_test(cookie_of_absurd_length_is_no_cookie),
         cmocka_unit_test(session_ids_are_told_apart),
+        cmocka_unit_test(an_id_is_read_with_the_quotes_of_json_and_without),
         cmocka_unit_test(breaker_opens_after_three_timeouts),
         cmocka_unit_test(breaker_lets_one_probe_through),
         cmocka_unit_test(breaker_ignores_refused_connections_until_it_probes),

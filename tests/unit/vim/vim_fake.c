@@ -86,11 +86,14 @@ static struct seen *note_seen(struct fake *f, const char *op) {
     return s;
 }
 
-/* Name of the first element in the SOAP body. */
+/* Name of the first element in the SOAP body; of a call of REST the method and the path. */
 static void op_of(const struct http_exchange *x, char op[64]) {
     const char *at = x->body ? strstr(x->body, "Body>") : NULL;
     size_t n;
+    const char *path = strstr(x->url, "/api/");
     (void)snprintf(op, 64, "versions");
+    if (!at && path)
+        (void)snprintf(op, 64, "%s %s", x->method, path);
     if (!at)
         return;
     at = strchr(at + 5, '<') + 1;
@@ -107,7 +110,7 @@ static void keep_request(struct fake *f, struct seen *s, const struct http_excha
     s->text = x->body ? strndup(x->body, x->body_bytes) : NULL;
     s->cookie[0] = '\0';
     for (const char *const *h = x->headers; h && *h; h++) {
-        if (!strncmp(*h, "Cookie:", 7))
+        if (!strncmp(*h, "Cookie:", 7) || !strncmp(*h, "vmware-api-session-id:", 22))
             (void)snprintf(s->cookie, sizeof(s->cookie), "%s", *h);
         if (!strncmp(*h, "SOAPAction:", 11))
             (void)snprintf(f->action, sizeof(f->action), "%s", *h);
@@ -199,7 +202,7 @@ static int reply_to(struct fake *f, const char *op, struct strbuf *reply, long *
 static int fake_run(void *arg, const struct http_exchange *x, struct strbuf *reply, long *status, struct err *err) {
     struct conn *conn = arg;
     struct fake *f = conn->fake;
-    const char *complaint = x->body ? vim_schema_check(x->body, x->body_bytes) : NULL;
+    const char *complaint = x->body && !strstr(x->url, "/api/") ? vim_schema_check(x->body, x->body_bytes) : NULL;
     char op[64];
     int ret;
     op_of(x, op);

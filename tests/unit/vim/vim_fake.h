@@ -35,7 +35,7 @@ struct fake_world {
 int fake_world_set_up(void **state);
 int fake_world_tear_down(void **state);
 
-/* Queue an answer to operation `op` ("versions" for the GET). Each is used once, in order; then the standard one is, where there is one:
+/* Queue an answer to operation `op` ("versions" for the GET of that file, "POST /api/session" and the like for REST). Each is used once, in order; then the standard one is, where there is one:
  * versions (8.0.3.0), RetrieveServiceContent, Login, LoginExtensionByCertificate, Logout, CurrentTime, CreatePropertyCollector,
  * CreateFilter, and all that destroys. */
 void fake_answer(struct fake *fake, const char *op,
@@ -59,7 +59,7 @@ void fake_wait_at_gate(struct fake *fake, unsigned count);
 unsigned fake_count(struct fake *fake, const char *op); /* requests seen */
 unsigned fake_count_all(struct fake *fake);
 const char *fake_last(struct fake *fake, const char *op);        /* text of the last request, "" if none; valid until the next */
-const char *fake_last_cookie(struct fake *fake, const char *op); /* its Cookie header line, "" if none */
+const char *fake_last_cookie(struct fake *fake, const char *op); /* its header line with cookie or REST session, "" if none */
 const char *fake_last_action(struct fake *fake);
 /* Options with which the last connection was opened. */
 const struct http_client_options *fake_last_options(struct fake *fake);
