@@ -69,14 +69,19 @@ static int64_t replicas_number(int ready, int desired) {
     return ((int64_t)(desired > 0 ? desired : 0) << 32) + ready + 1;
 }
 
-/* The name that stands first among the HX clusters which are shown; "" if there is none. */
-static const char *first_hx_name(const struct inventory_platform *platform, const struct cluster *c, uint64_t mask) {
+/* The first of the HX clusters which are shown; NULL if there is none. */
+static const struct hx_cluster *first_hx(const struct inventory_platform *platform, const struct cluster *c, uint64_t mask) {
     for (size_t i = 0; i < c->placement.count; i++) {
         const struct hx_cluster *hx = inventory_mask_has(mask, i) ? inventory_find_hx_on(platform, &c->placement.items[i]) : NULL;
         if (hx && !hx->is_gone)
-            return hx->name;
+            return hx;
     }
-    return "";
+    return NULL;
+}
+
+static const char *first_hx_name(const struct inventory_platform *platform, const struct cluster *c, uint64_t mask) {
+    const struct hx_cluster *hx = first_hx(platform, c, mask);
+    return hx ? hx->name : "";
 }
 
 /* The sort key of a cluster of which the placements in `mask` are shown. */
@@ -130,6 +135,8 @@ static void digest_query(const struct inventory_cluster_query *query, uint8_t ou
         strbuf_add(&text, label->value, label->value_len);
         strbuf_addc(&text, '\n');
     }
+    if (query->on_hx) /* without it the text is that of the version before, whose cursors go on */
+        query_add_part(&text, query->on_hx == INVENTORY_ON_HX ? "on HX" : "not on HX");
     strbuf_addf(&text, "%u %d %d, then by name", query->state_mask, (int)query->sort, query->is_descending);
     digest_sha256(text.data, text.len, out);
 }
@@ -537,7 +544,7 @@ static int query_choose(struct page *page, struct inventory_candidates *candidat
         return choose_vsphere(page, vc, err);
     if (q->datacenter)
         return choose_datacenter(page, vc, err);
-    page->is_whole = !vc && !q->state_mask && !q->labels_count && !page->words[0];
+    page->is_whole = !vc && !q->on_hx && !q->state_mask && !q->labels_count && !page->words[0];
     return 0;
 }
 
@@ -609,6 +616,8 @@ static bool filters_fit(const struct page *page, const struct inventory_cluster 
     const struct inventory_cluster_query *q = page->query;
     const struct cluster *c = entry->record;
     if (q->state_mask && !(q->state_mask >> c->state & 1U))
+        return false;
+    if (q->on_hx && (q->on_hx == INVENTORY_ON_HX) != (first_hx(page->snapshot->platform, c, mask) != NULL))
         return false;
     for (size_t i = 0; i < q->labels_count; i++)
         if (!has_label(c, &q->labels[i]))

@@ -38,9 +38,13 @@ struct inventory_label_query {
 #define INVENTORY_TEXT_BYTES_MAX (4 * INVENTORY_TEXT_CHARS_MAX)
 #define INVENTORY_LABELS_MAX 8
 
+/* Whether a cluster is to run on an HX cluster at all, by the places that are shown. */
+enum inventory_on_hx { INVENTORY_ANYWHERE, INVENTORY_ON_HX, INVENTORY_NOT_ON_HX };
+
 struct inventory_cluster_query {
-    const char *hx_cluster;      /* reference (inventory_hx_is_called), or NULL */
-    const char *hx_cluster_id;   /* or NULL */
+    const char *hx_cluster;    /* reference (inventory_hx_is_called), or NULL */
+    const char *hx_cluster_id; /* or NULL */
+    enum inventory_on_hx on_hx;
     const char *vcenter;         /* reference, or NULL */
     const char *vsphere_cluster; /* reference within `vcenter`, if that is given, or NULL */
     const char *datacenter;      /* name or managed object id within `vcenter`, or NULL */

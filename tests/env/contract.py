@@ -88,6 +88,8 @@ class Contract:
         kind = self.resolve(parameter["schema"]).get("type")
         if kind == "integer":
             return int(text) if re.fullmatch(r"-?\d+", text) else text
+        if kind == "boolean":
+            return {"true": True, "false": False}.get(text, text)
         return text.split(",") if kind == "array" else text
 
     def _check_headers(self, operation: Node, parameters: list[Node], headers: Mapping[str, str]) -> list[str]:

@@ -194,6 +194,14 @@ int reply_read_limit(struct api_call *call, unsigned *out, struct err *err) {
     return 0;
 }
 
+int reply_read_flag(struct api_call *call, const char *name, bool *out, struct err *err) {
+    const char *text = http_request_query(call->req, name);
+    *out = text && str_eq(text, "true");
+    if (!text || *out || str_eq(text, "false"))
+        return 0;
+    return problem_parameter(call, name, "must be true or false", err);
+}
+
 int reply_read_cursor(struct api_call *call, char out[REPLY_KEY_BYTES], bool *is_given, struct err *err) {
     const char *text = http_request_query(call->req, "cursor");
     long n;

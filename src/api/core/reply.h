@@ -76,6 +76,8 @@ int reply_list(struct api_call *call, struct http_response *resp, const struct r
 
 /* The query's limit, or the default. ERR_INVALID. */
 int reply_read_limit(struct api_call *call, unsigned *out, struct err *err);
+/* A parameter that is true or false, false where it is not given. ERR_INVALID. */
+int reply_read_flag(struct api_call *call, const char *name, bool *out, struct err *err);
 /* The key of the last item of the page before, which is the cursor of such a list. ERR_INVALID. */
 #define REPLY_KEY_BYTES 1024U
 int reply_read_cursor(struct api_call *call, char out[REPLY_KEY_BYTES], bool *is_given, struct err *err);

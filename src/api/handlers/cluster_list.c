@@ -234,6 +234,17 @@ static int read_labels(struct api_call *call, struct inventory_cluster_query *q,
     return 0;
 }
 
+static int read_on_hx(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
+    bool is_on = false;
+    int rc = reply_read_flag(call, "on_hx", &is_on, err);
+    if (rc || !http_request_query(call->req, "on_hx"))
+        return rc;
+    if (q->hx_cluster || q->hx_cluster_id)
+        return problem_parameter(call, "on_hx", "cannot be combined with an HX cluster", err);
+    q->on_hx = is_on ? INVENTORY_ON_HX : INVENTORY_NOT_ON_HX;
+    return 0;
+}
+
 static int read_offset(struct api_call *call, struct inventory_cluster_query *q, struct err *err) {
     const char *text = http_request_query(call->req, "offset");
     int64_t offset = 0;
@@ -296,6 +307,8 @@ static int cluster_list_read_query(struct api_call *call, struct inventory_clust
         rc = read_states(call, &q->state_mask, err);
     if (!rc)
         rc = read_labels(call, q, err);
+    if (!rc)
+        rc = read_on_hx(call, q, err);
     if (!rc)
         rc = read_offset(call, q, err);
     if (!rc)

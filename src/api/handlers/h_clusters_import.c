@@ -26,18 +26,10 @@ struct import {
     struct cluster_writer by;
 };
 
-static int read_flag(struct api_call *call, const char *name, bool *out, struct err *err) {
-    const char *text = http_request_query(call->req, name);
-    *out = text && str_eq(text, "true");
-    if (!text || *out || str_eq(text, "false"))
-        return 0;
-    return problem_parameter(call, name, "must be true or false", err);
-}
-
 static int import_read_query(struct import *im, struct err *err) {
-    int rc = read_flag(im->call, "atomic", &im->is_atomic, err);
+    int rc = reply_read_flag(im->call, "atomic", &im->is_atomic, err);
     if (!rc)
-        rc = read_flag(im->call, "update", &im->is_update, err);
+        rc = reply_read_flag(im->call, "update", &im->is_update, err);
     if (!rc && !http_request_is_media_type(im->call->req, "application/x-ndjson")) {
         (void)err_set(err, ERR_MEDIA_TYPE, "the body must be application/x-ndjson");
         rc = err_remedy(err, "send the header Content-Type: application/x-ndjson and one JSON object in each line");

@@ -35,17 +35,6 @@ static bool hx_is_wanted(const struct api_call *call, const void *record, const 
            inventory_sees_vsphere(call->snapshot->platform, &call->viewer, &hx->vsphere_cluster);
 }
 
-int h_hx_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct inventory_platform *platform = call->snapshot->platform;
-    const char *reference = http_request_query(call->req, "vcenter");
-    const struct vcenter *vc = NULL;
-    int rc = reference ? inventory_resolve_visible_vcenter(platform, &call->viewer, reference, &vc, err) : 0;
-    return rc ? rc
-              : view_list(call, resp,
-                          VIEW_LIST(platform->hx, platform->hx_count, hx_key, hx_view, .is_wanted = hx_is_wanted, .filter = vc),
-                          err);
-}
-
 static int hx_find_hx(struct api_call *call, const struct hx_cluster **out, struct err *err) {
     return inventory_get_visible_hx(call->snapshot, &call->viewer, http_request_param(call->req, "id"), out, err);
 }
@@ -77,7 +66,8 @@ static json_t *hx_view_origins(const struct hx_cluster *hx) {
 }
 
 /* With its Kubernetes clusters, and what HX said of itself the last time. */
-static json_t *hx_view_whole(const struct api_call *call, const struct hx_cluster *hx) {
+static json_t *hx_view_whole(const struct api_call *call, const void *record) {
+    const struct hx_cluster *hx = record;
     struct hx_status status = {.facts = HX_FACTS_NONE};
     json_t *object = hx_view(call, hx);
     (void)hyperflex_find_status(call->api->options.hyperflex, hx->id, &status);
@@ -86,6 +76,22 @@ static json_t *hx_view_whole(const struct api_call *call, const struct hx_cluste
     json_put(object, "facts", view_hx_facts(&status));
     hx_status_done(&status);
     return object;
+}
+
+int h_hx_list(struct api_call *call, struct http_response *resp, struct err *err) {
+    const struct inventory_platform *platform = call->snapshot->platform;
+    const char *reference = http_request_query(call->req, "vcenter");
+    const struct vcenter *vc = NULL;
+    bool is_whole = false;
+    int rc = reply_read_flag(call, "whole", &is_whole, err);
+    if (!rc && reference)
+        rc = inventory_resolve_visible_vcenter(platform, &call->viewer, reference, &vc, err);
+    if (rc)
+        return rc;
+    return view_list(call, resp,
+                     VIEW_LIST(platform->hx, platform->hx_count, hx_key, is_whole ? hx_view_whole : hx_view,
+                               .is_wanted = hx_is_wanted, .filter = vc),
+                     err);
 }
 
 int h_hx_show(struct api_call *call, struct http_response *resp, struct err *err) {

@@ -227,6 +227,40 @@ def test_counts_of_an_hx_cluster_by_name(viewers: dict[str, Api]) -> None:
     assert sorted(candidate["path"] for candidate in problem["candidates"]) == ["DC0/HX-East", "DC1/HX-East"]
 
 
+@pytest.mark.parametrize("name", VIEWERS)
+def test_each_cluster_is_on_an_hx_cluster_or_on_none(viewers: dict[str, Api], name: str) -> None:
+    api = viewers[name]
+    on = {item["name"] for item in api.items("/v2/clusters") if item["placement"]["hx_clusters"]}
+    for flag, names in (("true", on), ("false", set(visible_to(name)) - on)):
+        assert api.names(on_hx=flag) == sorted(names)
+        assert api.get(COUNTS, on_hx=flag)["total"] == len(names)
+    if name == "admin":
+        assert on and on != set(visible_to(name))
+
+
+@pytest.mark.parametrize("path", ["/v2/clusters", COUNTS])
+def test_on_hx_is_yes_or_no_and_stands_alone(admin: Api, path: str) -> None:
+    for query in ({"on_hx": ""}, {"on_hx": "1"}, {"on_hx": "False"}, {"on_hx": "true", "hx_cluster": "HX-West"},
+                  {"on_hx": "false", "hx_cluster_id": str(uuid.uuid4())}):
+        assert admin.refused(400, "invalid_request", "GET", path, params=query)["parameter"] == "on_hx"
+
+
+@pytest.mark.parametrize("name", VIEWERS)
+def test_whole_hx_clusters_are_what_each_of_them_is(viewers: dict[str, Api], name: str) -> None:
+    api = viewers[name]
+    bare, whole = list(api.items("/v2/hx-clusters")), list(api.items("/v2/hx-clusters", whole="true"))
+    assert whole == [api.get(f"/v2/hx-clusters/{hx['id']}") for hx in bare]
+    assert bare == [{member: hx[member] for member in hx if member not in ("panel_origins", "clusters", "facts")} for hx in whole]
+    assert bare == list(api.items("/v2/hx-clusters", whole="false"))
+    on_one = sum(hx["clusters"]["total"] for hx in whole)
+    assert on_one >= api.get(COUNTS, on_hx="true")["total"] and bool(on_one) == (name != "no-rights")
+
+
+def test_whole_is_yes_or_no(admin: Api) -> None:
+    for value in ("", "yes", "1", "True"):
+        assert admin.refused(400, "invalid_request", "GET", "/v2/hx-clusters", params={"whole": value})["parameter"] == "whole"
+
+
 def test_list_and_counts_of_one_query_are_told_apart(admin: Api) -> None:
     """Both are kept by their query."""
     for _ in range(3):

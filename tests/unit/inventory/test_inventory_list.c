@@ -596,6 +596,28 @@ static void the_total_counts_what_any_rule_shows(void **state) {
     object_set_done(&set);
 }
 
+/* Both halves are the whole, whoever asks, and a hidden HX cluster shows in neither. */
+static void each_cluster_is_on_an_hx_cluster_or_on_none(void **state) {
+    struct object_set set = {0};
+    struct viewer_key plain = world_viewer(VC_A, "domain-c99", &set);
+    struct cluster *both = world_add_cluster(7, "both");
+    (void)state;
+    (void)world_add_vsphere(VC_A, "domain-c99", "DC0", "Plain");
+    world_place(world_add_cluster(6, "aside"), VC_A, "domain-c99");
+    world_place(both, VC_A, "domain-c7");
+    world_place(both, VC_A, "domain-c99");
+    (void)world_add_cluster(8, "nowhere");
+    renew();
+    expect(&admin, QUERY(.on_hx = INVENTORY_ON_HX), "alpha beta both delta epsilon gamma");
+    expect(&admin, QUERY(.on_hx = INVENTORY_NOT_ON_HX), "aside nowhere");
+    expect(&plain, QUERY(.on_hx = INVENTORY_ON_HX), "");
+    expect(&plain, QUERY(.on_hx = INVENTORY_NOT_ON_HX), "aside both");
+    expect(&admin, QUERY(.on_hx = INVENTORY_NOT_ON_HX, .text = "aside"), "aside");
+    expect_total(&admin, QUERY(.on_hx = INVENTORY_ON_HX), 6);
+    expect_total(&admin, QUERY(.on_hx = INVENTORY_NOT_ON_HX), 2);
+    object_set_done(&set);
+}
+
 /* A program sees its HX clusters only, whatever its role would show. */
 static void the_total_of_a_limited_caller_is_limited(void **state) {
     struct viewer_key limited = world_admin();
@@ -871,6 +893,7 @@ int main(void) {
         TEST(versions_order_by_number),
         TEST(the_total_is_of_all_pages_and_of_nothing_hidden),
         TEST(the_total_counts_what_any_rule_shows),
+        TEST(each_cluster_is_on_an_hx_cluster_or_on_none),
         TEST(the_total_of_a_limited_caller_is_limited),
         TEST(the_total_has_no_cluster_whose_placement_shows_to_nobody),
         TEST(counts_are_by_state),
