@@ -361,8 +361,10 @@ class Handler(BaseHTTPRequestHandler):
         found = next((hx for hx in self.world.hx_clusters if hx["id"] == ident), None)
         if found is None:
             raise Refusal(404, "not_found", "there is no such HX cluster")
-        return self.json(found | {"panel_origins": [], "clusters": self.counts({"hx_cluster_id": ident}), "facts": HX_FACTS.get(ident)},
-                         ETag='"1"', **self.freshness())
+        return self.json(self.whole(found), ETag='"1"', **self.freshness())
+
+    def whole(self, hx: dict[str, Any]) -> dict[str, Any]:
+        return hx | {"panel_origins": [], "clusters": self.counts({"hx_cluster_id": hx["id"]}), "facts": HX_FACTS.get(hx["id"])}
 
     def watch(self, session: dict[str, Any], rows: list[dict[str, Any]], asked: dict[str, str]) -> Reply:
         """Waits for another list than the caller holds; looks now and then, as the tests change the world as they like."""
@@ -441,7 +443,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def list_hx(self) -> Reply:
         self.session()
-        return self.page(sorted(self.world.hx_clusters, key=lambda hx: (hx["name"], hx["id"])), {n: v[0] for n, v in self.query.items()})
+        known = sorted(self.world.hx_clusters, key=lambda hx: (hx["name"], hx["id"]))
+        is_whole = self.query.get("whole") == ["true"]
+        return self.page([self.whole(hx) if is_whole else hx for hx in known], {n: v[0] for n, v in self.query.items()})
 
     def show_updates(self) -> Reply:
         if self.session()["role"] != "admin":
@@ -484,6 +488,8 @@ def place_of(cluster: dict[str, Any], key: str) -> Any:
 
 
 def matches(cluster: dict[str, Any], asked: dict[str, str]) -> bool:
+    if "on_hx" in asked and (asked["on_hx"] == "true") != bool(cluster["placement"]["hx_clusters"]):
+        return False
     if "hx_cluster_id" in asked and asked["hx_cluster_id"] not in {hx["id"] for hx in cluster["placement"]["hx_clusters"]}:
         return False
     labels = [f"{key}={value}" for key, value in cluster["labels"].items()]

@@ -54,16 +54,63 @@ def test_hx_clusters_as_an_administrator_sees_them(mock: MockKaasd, make_page: M
                                             "Check its address and the firewall.", "2 Kubernetes clusters"))):
         for text in texts:
             expect(hx_card(page, where)).to_contain_text(text)
-    hx_card(page, "DC0 / HX-West").get_by_role("link").click()
+    hx_card(page, "DC0 / HX-West").get_by_role("link", name="HX-West").click()
     expect(page.get_by_label("HX cluster")).to_have_value(HX_WEST["id"])
     expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(3)
 
 
-def test_of_many_hx_clusters_the_first_are_told_of(mock: MockKaasd, make_page: MakePage) -> None:
-    mock.world.hx_clusters = [hx(f"HX-{n:02}", place("DC0", f"domain-c{n}", f"HX-{n:02}")) for n in range(30)]
+def number(text: str) -> int:
+    """The one in the text of a link."""
+    return int(re.search(r"[\d,]+", text)[0].replace(",", ""))
+
+
+def many_hx(mock: MockKaasd) -> None:
+    mock.world.hx_clusters += [hx(f"HX-{n:02}", place("DC0", f"domain-d{n}", f"HX-{n:02}")) for n in range(30)]
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["cards", "table"])
+def test_every_number_is_that_of_the_list_behind_it(mock: MockKaasd, make_page: MakePage, many: bool) -> None:
+    if many:
+        many_hx(mock)
     page = opened(mock, make_page).page
-    expect(page.locator("kaas-overview .cards li")).to_have_count(30)
-    expect(page.get_by_text("for the first 24 of 30 HX clusters")).to_be_visible()
+    links = page.locator("kaas-overview").locator(".counts a, .on a").filter(has_not_text=re.compile("^0 "))
+    texts = links.all_inner_texts()
+    assert len(texts) > 15
+    for n, text in enumerate(texts):
+        links.nth(n).click()
+        expect(page.get_by_role("status").filter(has_text=re.compile(rf"^{number(text)} clusters?$"))).to_be_visible()
+        page.go_back()
+        expect(links).to_have_count(len(texts))
+
+
+def test_the_numbers_of_the_parts_are_the_whole(mock: MockKaasd, make_page: MakePage) -> None:
+    page = opened(mock, make_page).page
+    everything = number(page.get_by_role("link", name=re.compile(r"\d+ clusters")).inner_text())
+    parts = page.locator("kaas-overview .parts a").all_inner_texts()
+    assert [re.sub(r"\s*\d+", "", part) for part in parts] == ["On any HX cluster", "On no HX cluster"]
+    assert sum(map(number, parts)) == everything == len(mock.world.clusters)
+    cards = [number(link) for link in page.locator("kaas-overview .on p > a:first-child").all_inner_texts()]
+    expect(page.get_by_text("The numbers of the HX clusters add up to 1 more than there are")).to_be_visible()  # prod-2 is on two
+    assert sum(cards) == everything + 1
+    states = [number(link) for link in page.locator("kaas-overview .counts ul:not(.parts) a").all_inner_texts()]
+    assert sum(states) == everything
+
+
+def test_many_hx_clusters_are_rows_and_the_worst_comes_first(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    many_hx(mock)
+    watched = opened(mock, make_page)
+    page = watched.page
+    rows = page.locator("kaas-overview tbody tr")
+    expect(rows).to_have_count(34)  # three and thirty, and what runs on none
+    expect(rows.nth(0)).to_contain_text("Cannot be read")
+    expect(rows.nth(1)).to_contain_text("Online, not healthy")
+    expect(rows.nth(1)).to_contain_text("90%")
+    expect(rows.nth(33)).to_contain_text("On no HX cluster")
+    assert not [path for _, path, _ in mock.world.requests if path.startswith("/v2/hx-clusters/")]
+    for width in (1280, 700, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert (watched.overflow(), watched.small_targets()) == (0, [])
+        shots(page, f"overview.many-{width}.tab")
 
 
 def test_others_see_what_runs_where(mock: MockKaasd, make_page: MakePage) -> None:

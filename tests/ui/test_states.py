@@ -92,11 +92,16 @@ def test_filter_with_signs_of_every_kind(mock: MockKaasd, make_page: MakePage) -
 def test_hx_cluster_selector(mock: MockKaasd, make_page: MakePage) -> None:
     watched = signed_in(mock, make_page)
     page = watched.page
-    labels = ["All HX clusters", "HX-East (DC0 / HX-East)", "HX-East (DC1 / HX-East)", "HX-West"]
+    labels = ["All places", "On any HX cluster", "On no HX cluster", "HX-East (DC0 / HX-East)", "HX-East (DC1 / HX-East)", "HX-West"]
     expect(page.get_by_label("HX cluster").locator("option")).to_have_text(labels)
     page.get_by_label("HX cluster").select_option(HX_LAB["id"])
     expect(rows(page)).to_have_count(2)
     assert watched.names() == ["lab-old", "lab-new"]  # by state
+    page.get_by_label("HX cluster").select_option("On no HX cluster")
+    expect(rows(page)).to_have_count(2)
+    assert sorted(watched.names()) == sorted(c["name"] for c in mock.world.clusters if not c["placement"]["hx_clusters"])
+    page.get_by_label("HX cluster").select_option("All places")
+    expect(rows(page)).to_have_count(10)
 
 
 def test_sort_by_keyboard(mock: MockKaasd, make_page: MakePage) -> None:

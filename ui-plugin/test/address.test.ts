@@ -18,7 +18,7 @@ describe('the address', () => {
 
   it('keeps everything that is asked, and which cluster is open', () => {
     const query: ListQuery = {
-      q: 'a&b=c #100% ü 🐳', states: ['failed', 'degraded'], label: 'team/x=a b', hxClusterId: ID, hxName: '', sort: '-created_at', page: 3, size: 100,
+      q: 'a&b=c #100% ü 🐳', states: ['failed', 'degraded'], label: 'team/x=a b', hxClusterId: ID, hxName: '', onHx: null, sort: '-created_at', page: 3, size: 100,
     };
     for (const part of PARTS) expect(readAddress(writeAddress({ ...FIRST_PLACE, id: ID, part, query }))).toEqual({ ...FIRST_PLACE, id: ID, part, query });
     expect(readAddress(writeAddress({ ...FIRST_PLACE, query }))).toEqual({ ...FIRST_PLACE, query });

@@ -19,25 +19,23 @@ const refusal = (code: string): ApiError => new ApiError({ kind: 'problem', prob
 
 describe('the overview', () => {
   const countClusters = vi.fn<(filter: ClusterFilter) => Promise<ClusterCounts>>();
-  const getHxCluster = vi.fn<(id: string) => Promise<HxClusterWhole>>();
-  const listAllHxClusters = vi.fn<() => Promise<HxCluster[]>>();
+  const listWholeHxClusters = vi.fn<() => Promise<HxClusterWhole[]>>();
   const listHxConnections = vi.fn<() => Promise<HxConnection[]>>();
   let isAdmin: boolean;
-  const model = () => new OverviewModel({ countClusters, getHxCluster, listAllHxClusters, listHxConnections }, () => undefined, () => isAdmin, () => new Date(0));
+  const model = () => new OverviewModel({ countClusters, listWholeHxClusters, listHxConnections }, () => undefined, () => isAdmin, () => new Date(0));
 
   beforeEach(() => {
     vi.resetAllMocks();
     isAdmin = true;
-    countClusters.mockResolvedValue(counts(9));
-    getHxCluster.mockImplementation(async (id) => whole(id));
-    listAllHxClusters.mockResolvedValue([hx('a'), hx('b')]);
+    countClusters.mockImplementation(async ({ on_hx }) => counts(on_hx === 'false' ? 5 : 9));
+    listWholeHxClusters.mockResolvedValue([whole('a'), whole('b')]);
     listHxConnections.mockResolvedValue([connection('b', { ...FACTS, messages: 'a node is away' })]);
   });
 
   it('puts counts, HX clusters and what they say together', async () => {
     const shown = model();
     await shown.load();
-    expect([shown.counts?.total, shown.hxClusters?.map((one) => [one.hx.id, one.counts?.total, one.connection?.hx_cluster.id, one.facts?.messages])])
+    expect([shown.counts?.total, shown.hxClusters?.map((one) => [one.hx.id, one.hx.clusters.total, one.connection?.hx_cluster.id, one.facts?.messages])])
       .toEqual([9, [['a', 2, undefined, null], ['b', 2, 'b', 'a node is away']]]);
   });
 
@@ -61,12 +59,29 @@ describe('the overview', () => {
     expect(shown.hxClusters?.map((one) => describeHealth(one.hx, one.facts, one.connection)?.words)).toEqual([['Online', 'healthy'], ['Online', 'healthy']]);
   });
 
-  it('is there without what cannot be had of one HX cluster, or of what they say', async () => {
-    getHxCluster.mockImplementation(async (id) => (id === 'a' ? Promise.reject(refusal('not_found')) : whole(id, 1)));
+  it('is there without what cannot be had of what they say', async () => {
     listHxConnections.mockRejectedValue(refusal('forbidden'));
     const shown = model();
     await shown.load();
-    expect([shown.failure, shown.hxClusters?.map((one) => one.counts?.total)]).toEqual([null, [undefined, 1]]);
+    expect([shown.failure, shown.hxClusters?.map((one) => one.connection)]).toEqual([null, [null, null]]);
+  });
+
+  it('counts each cluster on HX clusters or elsewhere, and says by how much several places count more', async () => {
+    const shown = model();
+    await shown.load();
+    expect([shown.onHx, shown.elsewhere?.total, shown.surplus]).toEqual([4, 5, 0]);
+    listWholeHxClusters.mockResolvedValue([whole('a', 4), whole('b', 3)]);
+    await shown.load();
+    expect([shown.onHx, shown.surplus]).toEqual([4, 3]);
+  });
+
+  it('has the worst HX cluster first, and those that are equal by name', async () => {
+    isAdmin = false;
+    const states = [['a', 'HEALTHY'], ['b', 'UNHEALTHY'], ['c', null], ['d', 'UNHEALTHY']] as const;
+    listWholeHxClusters.mockResolvedValue([...states.map(([id, resiliency]) => whole(id, 1, { ...FACTS, resiliency })), whole('e', 1, null), whole('f', 1, { ...FACTS, state: 'OFFLINE' })]);
+    const shown = model();
+    await shown.load();
+    expect(shown.hxClusters?.map((one) => one.hx.id).join('')).toBe('fbdeac');
   });
 
   it('keeps what it shows when it cannot be had again, until the service answers', async () => {
@@ -77,12 +92,6 @@ describe('the overview', () => {
     expect([shown.failure?.code, shown.counts?.total]).toEqual(['internal', 9]);
     shown.noteAnswer();
     await vi.waitFor(() => expect(shown.failure).toBeNull());
-  });
-
-  it('asks for so many HX clusters and no more', async () => {
-    listAllHxClusters.mockResolvedValue(Array.from({ length: 60 }, (_, n) => hx(String(n))));
-    await model().load();
-    expect(getHxCluster).toHaveBeenCalledTimes(24);
   });
 });
 

@@ -261,29 +261,14 @@ export class ApiClient {
     return (await this.list<AuditEntry>({ method: 'GET', path: 'audit', query, signal })).body?.items ?? [];
   }
 
-  async listHxClusters(cursor: string | null, signal?: AbortSignal): Promise<List<HxCluster>> {
-    const query = { limit: 500, cursor: cursor ?? undefined };
-    const answer = await this.list<HxCluster>({ method: 'GET', path: 'hx-clusters', query, signal });
-    return answer.body ?? { items: [], next_cursor: null };
-  }
-
   /** All of them, up to as many as a selector or a page can hold. */
-  async listAllHxClusters(signal?: AbortSignal): Promise<HxCluster[]> {
-    const all: HxCluster[] = [];
-    let cursor: string | null = null;
-    for (let n = 0; n < HX_PAGES_MAX && (n === 0 || cursor !== null); n += 1) {
-      const page: List<HxCluster> = await this.listHxClusters(cursor, signal);
-      all.push(...page.items);
-      cursor = page.next_cursor;
-    }
-    return all;
+  listAllHxClusters(signal?: AbortSignal): Promise<HxCluster[]> {
+    return this.listHx<HxCluster>({}, signal);
   }
 
-  /** One of them, with what runs on it and what it said of itself. */
-  async getHxCluster(id: string, signal?: AbortSignal): Promise<HxClusterWhole> {
-    const { body } = await this.call<HxClusterWhole>({ method: 'GET', path: `hx-clusters/${id}`, signal });
-    if (typeof body?.clusters !== 'object') throw new ApiError({ kind: 'malformed', status: 200 });
-    return body;
+  /** The same, each with what runs on it and what it said of itself. */
+  listWholeHxClusters(signal?: AbortSignal): Promise<HxClusterWhole[]> {
+    return this.listHx<HxClusterWhole>({ whole: 'true' }, signal);
   }
 
   /** For administrators. */
@@ -302,6 +287,18 @@ export class ApiClient {
     const { body } = await this.call<Updates>({ method: 'GET', path: 'updates' });
     if (typeof body?.version !== 'string') throw new ApiError({ kind: 'malformed', status: 200 });
     return body.available;
+  }
+
+  private async listHx<T>(more: Record<string, string>, signal?: AbortSignal): Promise<T[]> {
+    const all: T[] = [];
+    let cursor: string | null = null;
+    for (let n = 0; n < HX_PAGES_MAX && (n === 0 || cursor !== null); n += 1) {
+      const call: Call = { method: 'GET', path: 'hx-clusters', query: { limit: 500, ...more, cursor: cursor ?? undefined }, signal };
+      const { body }: Answer<List<T>> = await this.list<T>(call);
+      all.push(...(body?.items ?? []));
+      cursor = body?.next_cursor ?? null;
+    }
+    return all;
   }
 
   private async list<T>(call: Call): Promise<Answer<List<T>>> {

@@ -267,6 +267,8 @@ export interface ClusterFilter extends Partial<ClusterScope> {
   hx_cluster_id?: string;
   /** By what people call it: name, HX's uuid, address, place in vCenter. */
   hx_cluster?: string;
+  /** Only what runs on an HX cluster at all, or only what does not; empty: both. */
+  on_hx?: 'true' | 'false' | '';
   /** States, separated by commas. */
   state?: string;
   /** `key=value`. */

@@ -17,12 +17,14 @@ export interface ListQuery {
   hxClusterId: string;
   /** Name of an HX cluster whose id is not known yet. */
   hxName: string;
+  /** Only what runs on an HX cluster at all, or only what does not; null: both. */
+  onHx: boolean | null;
   sort: Sort;
   page: number;
   size: PageSize;
 }
 
-export const FIRST_QUERY: ListQuery = { q: '', states: [], label: '', hxClusterId: '', hxName: '', sort: '-state', page: 1, size: 50 };
+export const FIRST_QUERY: ListQuery = { q: '', states: [], label: '', hxClusterId: '', hxName: '', onHx: null, sort: '-state', page: 1, size: 50 };
 
 /** The parts of a cluster's details, in their order. */
 export const PARTS = ['summary', 'nodes', 'access', 'events'] as const;
@@ -59,7 +61,7 @@ export function readAddress(hash: string, search = ''): Place {
     view: first === 'overview' ? 'overview' : 'clusters',
     id: first === 'clusters' && UUID.test(id) ? id : null,
     part: PARTS.find((part) => part === named) ?? 'summary',
-    query: query.hxClusterId === '' && query.hxName === '' ? { ...query, ...readHx(given.get('hx_cluster')) } : query,
+    query: query.hxClusterId === '' && query.hxName === '' && query.onHx === null ? { ...query, ...readHx(given.get('hx_cluster')) } : query,
   };
 }
 
@@ -96,6 +98,7 @@ function readQuery(asked: URLSearchParams): ListQuery {
     states: STATES.filter((state) => states.includes(state)),
     label: text(asked.get('label'), LABEL_MAX),
     ...readHx(asked.get('hx')),
+    onHx: asked.has('hx') ? null : readFlag(asked.get('on_hx')),
     sort: SORTS.has(sort) ? sort : FIRST_QUERY.sort,
     page: pageNumber(asked.get('page')),
     size: size ?? FIRST_QUERY.size,
@@ -103,9 +106,9 @@ function readQuery(asked: URLSearchParams): ListQuery {
 }
 
 function writeQuery(query: ListQuery): URLSearchParams {
-  const { q, states, label, hxClusterId, hxName, sort, page, size } = query;
+  const { q, states, label, hxClusterId, hxName, onHx, sort, page, size } = query;
   const all: [string, string, string][] = [
-    ['q', q.trim(), ''], ['state', states.join(), ''], ['label', label, ''], ['hx', hxClusterId || hxName, ''], ['sort', sort, FIRST_QUERY.sort],
+    ['q', q.trim(), ''], ['state', states.join(), ''], ['label', label, ''], ['hx', hxClusterId || hxName, ''], ['on_hx', String(onHx ?? ''), ''], ['sort', sort, FIRST_QUERY.sort],
     ['page', String(page), '1'], ['size', String(size), String(FIRST_QUERY.size)],
   ];
   return new URLSearchParams(all.filter(([, value, usual]) => value !== usual).map(([name, value]) => [name, value]));
@@ -113,6 +116,10 @@ function writeQuery(query: ListQuery): URLSearchParams {
 
 function text(value: string | null, max: number): string {
   return value === null || CONTROL.test(value) ? '' : value.slice(0, max);
+}
+
+function readFlag(value: string | null): boolean | null {
+  return value === 'true' || value === 'false' ? value === 'true' : null;
 }
 
 function pageNumber(value: string | null): number {

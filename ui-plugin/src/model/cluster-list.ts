@@ -69,14 +69,15 @@ export class ClusterListModel {
   }
 
   get isFiltered(): boolean {
-    const { q, states, label, hxClusterId, hxName } = this.query;
-    return q.trim() !== '' || states.length > 0 || label !== '' || hxClusterId !== '' || hxName !== '';
+    const { q, states, label, hxClusterId, hxName, onHx } = this.query;
+    return q.trim() !== '' || states.length > 0 || label !== '' || hxClusterId !== '' || hxName !== '' || onHx !== null;
   }
 
   /** What to follow, and to count: the question, whatever its page, order and states, since the counts are of all states. */
   watched(): ClusterFilter {
-    const { q, hxClusterId, hxName, label } = this.query;
-    return { ...this.scope, q: q.trim(), hx_cluster_id: hxClusterId, hx_cluster: hxName, label };
+    const { q, hxClusterId, hxName, onHx, label } = this.query;
+    const flag = onHx === null ? {} : { on_hx: onHx ? 'true' : 'false' } as const;
+    return { ...this.scope, q: q.trim(), hx_cluster_id: hxClusterId, hx_cluster: hxName, ...flag, label };
   }
 
   /** The question without its page, for all of its rows. */
@@ -140,7 +141,7 @@ export class ClusterListModel {
   }
 
   async clearFilters(): Promise<void> {
-    await this.ask({ q: '', states: [], label: '', hxClusterId: '' });
+    await this.ask({ q: '', states: [], label: '', hxClusterId: '', onHx: null });
   }
 
   async sortBy(sort: Sort): Promise<void> {

@@ -1,27 +1,30 @@
-// The state behind the overview: how many clusters are in which state, and the HX clusters with what runs on each and what they say of
-// themselves. No markup.
+// The state behind the overview: how many clusters are in which state, on HX clusters and elsewhere, and the HX clusters with what runs on
+// each and what they say of themselves. No markup.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { ClusterCounts, HxCluster, HxClusterWhole, HxConnection, HxFacts } from '../api/types.js';
+import type { ClusterCounts, HxClusterWhole, HxConnection, HxFacts } from '../api/types.js';
+import type { Tone } from './format.js';
+import { describeHealth } from './hx-health.js';
 
-type Api = Pick<ApiClient, 'countClusters' | 'getHxCluster' | 'listAllHxClusters' | 'listHxConnections'>;
+type Api = Pick<ApiClient, 'countClusters' | 'listWholeHxClusters' | 'listHxConnections'>;
 
 export interface HxOverview {
-  hx: HxCluster;
-  /** Of the clusters that run there; null if not known. */
-  counts: ClusterCounts | null;
+  hx: HxClusterWhole;
   /** Null if they were never read, or are not known. */
   facts: HxFacts | null;
   /** Null if there is none, or the viewer may not know. */
   connection: HxConnection | null;
 }
 
-/** So many HX clusters are asked for; each is a call. */
-export const ASKED = 24;
+/** What is worse stands first. */
+const RANK: Record<Tone, number> = { bad: 0, warning: 1, neutral: 2, hollow: 2, busy: 3, good: 4 };
 
 export class OverviewModel {
   counts: ClusterCounts | null = null;
+  /** Of those that run on no HX cluster; all others are counted by one. */
+  elsewhere: ClusterCounts | null = null;
+  /** The worst first, those that are equal by name. */
   hxClusters: HxOverview[] | null = null;
   loading = false;
   failure: ApiError | null = null;
@@ -40,15 +43,28 @@ export class OverviewModel {
     this.loading = !quiet || this.counts === null;
     if (this.loading) this.changed();
     try {
-      const [counts, hxClusters] = await Promise.all([this.api.countClusters({}, running.signal), this.loadHxClusters(running.signal)]);
+      const { signal } = running;
+      const [counts, elsewhere, hxClusters] = await Promise.all([
+        this.api.countClusters({}, signal), this.api.countClusters({ on_hx: 'false' }, signal), this.loadHxClusters(signal)]);
       if (this.running !== running) return;
       this.counts = counts;
+      this.elsewhere = elsewhere;
       this.hxClusters = hxClusters;
       this.refreshedAt = this.now();
       this.settle(null);
     } catch (error) {
       if (this.running === running) this.fail(error);
     }
+  }
+
+  /** How many run on an HX cluster at all. */
+  get onHx(): number {
+    return (this.counts?.total ?? 0) - (this.elsewhere?.total ?? 0);
+  }
+
+  /** By how much the numbers of the HX clusters add up to more: who runs on two of them counts with each. */
+  get surplus(): number {
+    return Math.max(0, (this.hxClusters ?? []).reduce((sum, { hx }) => sum + hx.clusters.total, 0) - this.onHx);
   }
 
   /** The service answers, and nothing has changed. */
@@ -72,10 +88,8 @@ export class OverviewModel {
   }
 
   private async loadHxClusters(signal: AbortSignal): Promise<HxOverview[]> {
-    const [all, connections] = await Promise.all([this.api.listAllHxClusters(signal), this.loadConnections(signal)]);
-    // What one HX cluster lacks does not take the others away.
-    const wholes = await Promise.all(all.slice(0, ASKED).map(({ id }) => orNull(this.api.getHxCluster(id, signal))));
-    return all.map((hx, n) => overviewOf(hx, wholes[n] ?? null, connections.find(({ hx_cluster }) => hx_cluster.id === hx.id) ?? null));
+    const [all, connections] = await Promise.all([this.api.listWholeHxClusters(signal), this.loadConnections(signal)]);
+    return inOrder(all.map((hx) => overviewOf(hx, connections.find(({ hx_cluster }) => hx_cluster.id === hx.id) ?? null)));
   }
 
   private async loadConnections(signal: AbortSignal): Promise<HxConnection[]> {
@@ -101,8 +115,14 @@ export class OverviewModel {
 }
 
 /** Administrators are told more of what it said. */
-function overviewOf(hx: HxCluster, whole: HxClusterWhole | null, connection: HxConnection | null): HxOverview {
-  return { hx, counts: whole?.clusters ?? null, facts: connection?.status.facts ?? whole?.facts ?? null, connection };
+function overviewOf(hx: HxClusterWhole, connection: HxConnection | null): HxOverview {
+  return { hx, facts: connection?.status.facts ?? hx.facts, connection };
+}
+
+/** The service gives them by name. */
+function inOrder(all: HxOverview[]): HxOverview[] {
+  const rank = ({ hx, facts, connection }: HxOverview): number => RANK[describeHealth(hx, facts, connection)?.tone ?? 'neutral'];
+  return all.sort((a, b) => rank(a) - rank(b));
 }
 
 async function orNull<T>(call: Promise<T>): Promise<T | null> {

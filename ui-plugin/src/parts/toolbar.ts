@@ -37,6 +37,8 @@ export class Toolbar extends LitElement {
   @property() hxClusterId = '';
   /** What the HX cluster is called by who asked for it, while its id is not known. */
   @property() hxName = '';
+  /** Only what runs on an HX cluster at all, or only what does not; null: both. */
+  @property({ attribute: false }) onHx: boolean | null = null;
   /** `key=value`; empty for none. */
   @property() label = '';
   @property({ type: Boolean }) isFiltered = false;
@@ -71,7 +73,8 @@ export class Toolbar extends LitElement {
     const options = this.hxOptions ?? [];
     const first = this.hxFailed ? strings.list.hxNotLoaded : strings.list.allHxClusters;
     return html`<select aria-label=${strings.list.hxCluster} ?disabled=${this.hxOptions === null} @change=${this.onSelect}>
-      <option value="" ?selected=${this.hxClusterId === '' && this.hxName === ''}>${first}</option>
+      <option value="" ?selected=${this.hxClusterId === '' && this.hxName === '' && this.onHx === null}>${first}</option>
+      ${options.length > 0 || this.onHx !== null ? [true, false].map((on) => html`<option value=${String(on)} ?selected=${this.onHx === on}>${strings.list.onHx(on)}</option>`) : nothing}
       ${this.hxName ? html`<option value=${this.hxName} selected>${this.hxName}</option>` : nothing}
       ${options.map((hx) => html`<option value=${hx.id} ?selected=${hx.id === this.hxClusterId}>${hx.label}</option>`)}
     </select>`;
@@ -90,7 +93,9 @@ export class Toolbar extends LitElement {
   }
 
   private onSelect(event: Event) {
-    this.ask({ hxClusterId: (event.target as HTMLSelectElement).value });
+    const { value } = event.target as HTMLSelectElement;
+    const isFlag = value === 'true' || value === 'false';
+    this.ask({ hxClusterId: isFlag ? '' : value, onHx: isFlag ? value === 'true' : null });
   }
 
   private clear() {

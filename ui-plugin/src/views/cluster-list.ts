@@ -135,7 +135,7 @@ export class ClusterList extends LitElement {
     const { model } = this;
     return html`<main aria-busy=${model.loading}>
       <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
-      <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxName=${model.query.hxName} .label=${model.query.label} .isFiltered=${model.isFiltered}
+      <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxName=${model.query.hxName} .onHx=${model.query.onHx} .label=${model.query.label} .isFiltered=${model.isFiltered}
         .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .isScoped=${this.scope !== null} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
         @kaas-type=${(event: CustomEvent<string>) => this.act(model.type(event.detail))} @kaas-ask=${(event: CustomEvent<Partial<ListQuery>>) => this.ask(event.detail)}
         @kaas-clear=${() => this.act(model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save}></kaas-toolbar>

@@ -4,14 +4,15 @@ import { LitElement, html, nothing } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import type { ClusterCounts, ClusterState, HxConnection, HxFacts, Role } from '../api/types.js';
-import { listAddress } from '../model/address.js';
+import { listAddress, type ListQuery } from '../model/address.js';
 import { describeFailure } from '../model/failure-text.js';
 import { STATES, absoluteTime, describeState, relativeTime, shortNumber, vsphereName } from '../model/format.js';
-import { describeCapacity, describeHealth, type HealthText } from '../model/hx-health.js';
+import { describeCapacity, describeHealth } from '../model/hx-health.js';
 import { ListWatch } from '../model/list-watch.js';
-import { ASKED, OverviewModel, type HxOverview } from '../model/overview.js';
+import { OverviewModel, type HxOverview } from '../model/overview.js';
 import { sentence } from '../model/sentence.js';
 import '../parts/age.js';
+import { share } from '../parts/bar.js';
 import { ring, stateBar } from '../parts/drawings.js';
 import { noClusters } from '../parts/empty.js';
 import { refreshIcon, toneIcon } from '../parts/icons.js';
@@ -21,6 +22,9 @@ import { strings } from '../strings/index.js';
 import { overviewStyles } from '../styles/overview.js';
 import { shared } from '../styles/shared.js';
 import { toneStyles } from '../styles/tone.js';
+
+/** So many HX clusters have a card each; more are rows of a table. */
+const CARDS_MAX = 6;
 
 @customElement('kaas-overview')
 export class Overview extends LitElement {
@@ -107,24 +111,66 @@ export class Overview extends LitElement {
       <a class="figure" href=${listAddress({})}><b>${shortNumber(counts.total)}</b> <span>${strings.overview.clusters(counts.total)}</span></a>
       ${stateBar(counts, 12)}
       <ul>${STATES.filter((state) => counts.states[state] > 0).map((state) => html`<li>${stateLink(state, counts)}</li>`)}</ul>
+      ${this.model.elsewhere?.total && this.model.onHx > 0 ? this.renderParts(this.model.elsewhere) : nothing}
     </section>`;
   }
 
-  private renderHxClusters(all: readonly HxOverview[]) {
-    if (all.length === 0) return html`<h2>${strings.detail.hxClusters}</h2><p class="soft">${strings.overview.noHx}</p>`;
-    return html`<h2>${strings.detail.hxClusters}</h2><ul class="cards">${all.map((one) => html`<li class="card">${this.renderHxCluster(one)}</li>`)}</ul>
-      ${all.length > ASKED ? html`<p class="soft">${strings.overview.onlyFirst(ASKED, all.length)}</p>` : nothing}`;
+  /** The two parts of all. */
+  private renderParts(elsewhere: ClusterCounts) {
+    const part = (onHx: boolean, n: number) => html`<li><a href=${listAddress({ onHx })}>${strings.list.onHx(onHx)} <b>${shortNumber(n)}</b></a></li>`;
+    return html`<ul class="parts">${part(true, this.model.onHx)}${part(false, elsewhere.total)}</ul>`;
   }
 
-  private renderHxCluster({ hx, counts, facts, connection }: HxOverview) {
-    const health = describeHealth(hx, facts, connection);
+  private renderHxClusters(all: readonly HxOverview[]) {
+    const { elsewhere, surplus } = this.model;
+    if (all.length === 0) return html`<h2>${strings.detail.hxClusters}</h2><p class="soft">${strings.overview.noHx}</p>`;
+    const others = elsewhere?.total ? elsewhere : null;
+    return html`<h2>${strings.detail.hxClusters}</h2>
+      ${all.length > CARDS_MAX ? this.renderTable(all, others) : html`<ul class="cards">${all.map((one) => html`<li class="card">${this.renderHxCluster(one)}</li>`)}
+        ${others ? html`<li class="card"><h3>${strings.list.onHx(false)}</h3><p class="soft">${strings.overview.elsewhere}</p>${running(others, { onHx: false })}</li>` : nothing}</ul>`}
+      ${surplus > 0 ? html`<p class="soft">${strings.overview.surplus(surplus)}</p>` : nothing}`;
+  }
+
+  private renderHxCluster(one: HxOverview) {
+    const { hx, facts } = one;
     return html`<h3><a href=${listAddress({ hxClusterId: hx.id })}><bdi>${hx.name}</bdi></a></h3>
       <p class="soft"><bdi>${vsphereName(hx.vsphere_cluster)}</bdi></p>
-      ${health ? renderHealth(health) : nothing}
-      ${this.viewerRole === 'admin' && hx.present && !connection ? html`<p class="soft">${strings.overview.notConnected}</p>` : nothing}
-      ${connection ? renderWhyNot(connection) : nothing}
+      ${this.renderHealth(one, strings.overview.notConnected)}
       ${facts ? renderFacts(facts) : nothing}
-      ${counts ? html`<div class="on">${stateBar(counts, 6)}<p>${strings.overview.clustersOn(counts.total, worstOf(counts))}</p></div>` : nothing}`;
+      ${running(hx.clusters, { hxClusterId: hx.id })}`;
+  }
+
+  /** `unread`: what is said of one that the service is not connected to, to who can change that. */
+  private renderHealth({ hx, facts, connection }: HxOverview, unread: string) {
+    const health = describeHealth(hx, facts, connection);
+    const isUnread = this.viewerRole === 'admin' && hx.present && !connection;
+    return html`${health ? html`<p class="health ${health.tone}">${toneIcon[health.tone]}${health.words.join(', ')}</p>` : nothing}
+      ${isUnread ? html`<p class="soft">${unread}</p>` : nothing}
+      ${connection ? renderWhyNot(connection) : nothing}
+      ${facts?.messages ? html`<p class="messages"><bdi>${facts.messages}</bdi></p>` : nothing}`;
+  }
+
+  /** On a narrow page each row is a block; the explicit roles keep it a table for screen readers then. */
+  private renderTable(all: readonly HxOverview[], others: ClusterCounts | null) {
+    const words = strings.overview;
+    const head = (word: string, more = '') => html`<th scope="col" role="columnheader" class=${more}>${word}</th>`;
+    return html`<table class="card" role="table" aria-label=${strings.detail.hxClusters}>
+      <thead role="rowgroup"><tr role="row">${head(strings.list.hxCluster)}${head(words.health)}${[words.used, words.nodes, words.alarms].map((word) => head(word, 'more'))}${head(strings.list.title)}</tr></thead>
+      <tbody role="rowgroup">${all.map((one) => this.renderRow(one))}
+        ${others ? html`<tr role="row"><th scope="row" role="rowheader">${strings.list.onHx(false)}</th><td role="cell"></td>${[1, 2, 3].map(() => html`<td role="cell" class="more"></td>`)}<td role="cell">${running(others, { onHx: false })}</td></tr>` : nothing}
+      </tbody></table>`;
+  }
+
+  private renderRow(one: HxOverview) {
+    const { hx, facts } = one;
+    const capacity = facts && describeCapacity(facts);
+    const { none } = strings.table;
+    return html`<tr role="row"><th scope="row" role="rowheader"><a href=${listAddress({ hxClusterId: hx.id })}><bdi>${hx.name}</bdi></a><bdi class="soft">${vsphereName(hx.vsphere_cluster)}</bdi></th>
+      <td role="cell">${this.renderHealth(one, strings.overview.unconnected)}</td>
+      <td role="cell" class="more">${capacity ? html`<span class=${capacity.tone} title=${capacity.words}>${share(capacity.used, 1)} ${capacity.percent}</span>` : none}</td>
+      <td role="cell" class="more">${facts?.nodes_online != null && facts.nodes_configured !== null ? strings.overview.online(facts.nodes_online, facts.nodes_configured) : none}</td>
+      <td role="cell" class="more">${facts?.alarms != null ? shortNumber(facts.alarms) : none}</td>
+      <td role="cell">${running(hx.clusters, { hxClusterId: hx.id })}</td></tr>`;
   }
 }
 
@@ -133,14 +179,11 @@ function stateLink(state: ClusterState, counts: ClusterCounts) {
   return html`<a href=${listAddress({ states: [state] })}><span class=${tone}>${toneIcon[tone]}</span>${word} <b>${shortNumber(counts.states[state])}</b></a>`;
 }
 
-/** What is not as it should be, in words: "1 degraded, 2 failed". */
-function worstOf({ states }: ClusterCounts): string {
-  const bad = STATES.filter((state) => state !== 'ready' && states[state] > 0);
-  return bad.map((state) => strings.overview.inState(states[state], describeState(state).word)).join(', ');
-}
-
-function renderHealth({ tone, words }: HealthText) {
-  return html`<p class="health ${tone}">${toneIcon[tone]}${words.join(', ')}</p>`;
+/** How many run there, and how many of them are not as they should be: each number leads to these. */
+function running(counts: ClusterCounts, where: Partial<ListQuery>) {
+  const bad = STATES.filter((state) => state !== 'ready' && counts.states[state] > 0);
+  const part = (state: ClusterState, n: number) => html`${n > 0 ? ', ' : ': '}<a href=${listAddress({ ...where, states: [state] })}>${strings.overview.inState(counts.states[state], describeState(state).word)}</a>`;
+  return html`<div class="on">${stateBar(counts, 6)}<p><a href=${listAddress(where)}>${strings.overview.clustersOn(counts.total)}</a>${bad.map(part)}</p></div>`;
 }
 
 /** In the service's words: only administrators see connections. */
@@ -151,9 +194,8 @@ function renderWhyNot({ status: { state, detail, remedy } }: HxConnection) {
 
 function renderFacts(facts: HxFacts) {
   const capacity = describeCapacity(facts);
-  const { nodes_online, nodes_configured, alarms, version, messages, read_at } = facts;
-  return html`${messages ? html`<p class="messages"><bdi>${messages}</bdi></p>` : nothing}
-    ${capacity ? html`<div class="capacity"><span class=${capacity.tone}>${ring(capacity.used)}</span><p><b>${capacity.percent}</b><br /><span class="soft">${capacity.words}</span></p></div>` : nothing}
+  const { nodes_online, nodes_configured, alarms, version, read_at } = facts;
+  return html`${capacity ? html`<div class="capacity"><span class=${capacity.tone}>${ring(capacity.used)}</span><p><b>${capacity.percent}</b><br /><span class="soft">${capacity.words}</span></p></div>` : nothing}
     <dl>
       ${nodes_online !== null && nodes_configured !== null ? html`<dt>${strings.overview.nodes}</dt><dd>${strings.overview.online(nodes_online, nodes_configured)}</dd>` : nothing}
       ${alarms !== null ? html`<dt>${strings.overview.alarms}</dt><dd class=${alarms > 0 ? 'warning' : ''}>${shortNumber(alarms)}</dd>` : nothing}
