@@ -76,7 +76,7 @@ def _ca(name: str, key: ec.EllipticCurvePublicKey, issuer: str, issuer_key: ec.E
             .sign(issuer_key, hashes.SHA256()))
 
 
-def make_issued_cert(folder: Path, *, issuer_days: int = 400) -> tuple[ServerCert, str]:
+def make_issued_cert(folder: Path, *, issuer_days: int = 400, host: str = "localhost") -> tuple[ServerCert, str]:
     """As companies have it: the server's certificate is of an issuing CA, whose own is of the root that clients trust. `ca_file` is the
     root, `cert_file` the server's alone; beside them the issuing CA's certificate as text."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def make_issued_cert(folder: Path, *, issuer_days: int = 400) -> tuple[ServerCer
     root = _ca("World root", root_key.public_key(), "World root", root_key, 800)
     issuer = _ca("World issuer", issuer_key.public_key(), "World root", root_key, issuer_days)
     now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    names = x509.SubjectAlternativeName([x509.DNSName(host), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
     cert = (_builder("kaas.example.test", "World issuer", key.public_key(), now - DAY, now + 90 * DAY)
             .add_extension(names, critical=False)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)

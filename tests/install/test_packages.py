@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from env import hx_client
+from env.certs import make_issued_cert
 from env.machine import require
 from env.places import CACHE, TOP, Scratch
 from env.process import run
 from env.schema import LAST, undo_of
 from packaged import LIMIT_S, make
-from place import CURL, PASSWORD, STEPS, Place, named
+from place import CURL, PASSWORD, STEPS, URL, Place, named
 from readme import commands, section
 
 PACKAGES = ("kaas-server", "kaas-cli", "kaas-ui")
@@ -160,6 +162,31 @@ def test_three_commands_lead_to_a_running_service() -> None:
     assert [named(command) for command in STEPS[:1]] == [["mariadb-server"]]
     assert STEPS[1].startswith("sudo kaasctl init")
     assert STEPS[2] == "sudo systemctl enable --now kaasd"
+
+
+def test_a_certificate_of_the_company(place: Packaged, scratch: Scratch) -> None:
+    """Root, issuing CA and leaf, put in place by the guide: trusted by the root alone, and a program of HX finds and trusts the service."""
+    cert, issuer = make_issued_cert(scratch.path / "company", host="kaas.example.com")
+    config = place.machine.ok("cat /etc/kaas/kaasd.yaml")
+    for name, text in (("server.pem", cert.cert_file.read_text() + issuer), ("server.key", cert.key_file.read_text()),
+                       ("root.pem", cert.ca_file.read_text())):
+        (place.machine.root / "root" / name).write_text(text)
+    mine = r"\n".join(("  tls_certificate: /etc/kaas/server.pem", "  tls_key: /etc/kaas/server.key"))
+    place.machine.ok(rf"sed -i '/^server:/a\{mine}' /etc/kaas/kaasd.yaml")
+    for command in commands(section(place.guide, "The server certificate")):
+        place.machine.ok(f"cd /root && {command}")
+    as_named = "kaasctl doctor --vcenter vc.example.com | grep 'shows the certificate that the record at the vCenter names'"
+    place.machine.until(f"kaasctl health && {as_named}", "the record of the new certificate")
+    place.machine.ok(f"curl --silent --fail --cacert /root/root.pem {URL}/readyz")
+    vcenter = json.loads(place.machine.ok("cat /run/vcenter.json"))
+    asked = place.machine.run_beside(
+        "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', place.machine.root / "etc/hosts", sys.executable,
+        hx_client.PROGRAM, "--vcenter", "vc.example.com", "--sha256", vcenter["thumbprint_sha256"], "--user", place.administrator.login,
+        "DC0/HX-East", stdin=f"{place.administrator.password}\n")
+    assert hx_client.names(asked.stdout) == ["prod-1"], asked.stderr
+    (place.machine.root / "etc/kaas/kaasd.yaml").write_text(config)
+    place.machine.ok("systemctl restart kaasd && rm /etc/kaas/server.pem /etc/kaas/server.key")
+    place.machine.until(as_named, "the record of the certificate of before")
 
 
 def test_the_service_runs_shows_the_cluster_and_starts_at_boot(place: Packaged) -> None:
