@@ -288,6 +288,8 @@ int signon_check_person(struct signon *s, struct live_session *live, struct err 
                   live_session_who(live)->directory);
     if (err && !err->retry_after_s)
         err->retry_after_s = 5;
+    (void)err_remedy(err, "try again in a moment; an administrator runs: kaasctl ldap test %s",
+                     live_session_who(live)->directory);
     return ERR_RIGHTS_UNKNOWN;
 }
 

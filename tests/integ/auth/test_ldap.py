@@ -416,6 +416,18 @@ def test_next_server(place: Place) -> None:
     until(lambda: place.state("pw") == "ok", "the directory as it should be")
 
 
+def test_a_directory_that_is_away_is_no_wrong_password(place: Place) -> None:
+    """Whoever asks is told to come again, and nothing of the servers; it is no guess either, however often."""
+    with place.ad.closed("ldap", "ldaps", "ldap2", "ldaps2"):
+        for _ in range(10):
+            answer = place.try_login("bob", place.ad.passwords["bob"], "pw")
+            problem = answer.json()
+            assert (answer.status_code, problem["code"]) == (502, "upstream_unreachable"), answer.text
+            assert "try again in a moment" in problem["remedy"] and "pw cannot be asked" in problem["detail"]
+            assert "127.0.0.1" not in answer.text and place.ad.second_ldaps_url not in answer.text
+    until(lambda: place.signs_in("bob", "pw"), "the directory found again")
+
+
 def test_one_failure_is_no_outage(place: Place) -> None:
     """Nobody is refused for a rest that a server is given because it failed once, when there is no other to ask."""
     place.add("once", urls=[f"ldaps://127.0.0.1:{free_port()}", place.ad.second_ldaps_url])

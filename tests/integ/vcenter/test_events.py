@@ -11,6 +11,7 @@ from env import vimclient
 from env.api import Api
 from env.clock import Clock, clocked_world
 from env.full import World, add_vcenter, register
+from env.many import Many
 from env.wait import until
 from env.watching import samples, until_watching
 
@@ -39,6 +40,8 @@ def world(site: tuple[World, Clock]) -> Iterator[World]:
     """With a minute in which nothing was posted, and nothing left to post afterwards."""
     world, clock = site
     clock.advance(61, 20)
+    admin = world.admin  # by whose token the daemon's time counts
+    admin.token = admin.expect(200, "POST", "/v2/token/refresh")["access_token"]
     yield world
     world.vcenter.control.clear_faults()
     for cluster in world.admin.items("/v2/clusters"):
@@ -122,6 +125,26 @@ def test_a_cluster_on_two_vsphere_clusters_shows_at_both(world: World) -> None:
     for moref in (EAST, WEST):
         found = until_told(world, name, "cluster.added", "cluster.failed", moref=moref)
         assert found[1][2]["reason"] == "failed"
+
+
+def test_the_reason_names_no_machine_to_those_who_may_see_another_place_only(world: World) -> None:
+    """An event is read by all who see its vSphere cluster, whatever they may see of the others."""
+    control, prefix = world.vcenter.control, f"apart-{next(numbers)}"
+    machines = {moref: control.create_machines(moref, f"{prefix}-{moref}")[0] for moref in (EAST, WEST)}
+    cluster, name = add(world, EAST, WEST)
+    for moref in machines:
+        until_told(world, name, "cluster.added", moref=moref)
+    nodes = [{"name": f"{prefix}-{moref}", "role": "worker"} for moref in machines]
+    world.admin.expect(200, "PUT", f"/v2/clusters/{cluster}/status", json={
+        "state": "ready", "control_plane": {"ready": 1, "desired": 1}, "nodes": nodes})
+    for moref in machines:
+        until_told(world, name, "cluster.added", "cluster.ready", moref=moref)
+    control.power(machines[EAST], on=False)
+    for moref in machines:
+        found = until_told(world, name, "cluster.added", "cluster.ready", "cluster.degraded", moref=moref)
+        assert found[2][2]["reason"] == "1 of its virtual machines is not running", moref
+    for machine in machines.values():
+        control.remove(machine)
 
 
 def test_each_further_machine_that_goes_is_told(world: World) -> None:
@@ -258,6 +281,9 @@ def test_an_event_that_is_refused_for_an_hour_is_given_up(site: tuple[World, Clo
     _, name = add(world, EAST)
     found = hasten(lambda: warning(world), "a warning")
     assert "InvalidEvent" in str(found)
+    asked = len(control.calls(op="PostEvent"))
+    hasten(lambda: len(control.calls(op="PostEvent")) > asked + 1 or not waiting(world), "it is tried again")
+    assert waiting(world) == 1, "not given up yet"
     world.db.query("UPDATE vcenter_events SET refused_at_ms = refused_at_ms - 3600000", database="kaas")
     hasten(lambda: not waiting(world), "it is given up")
     control.clear_faults()
@@ -290,3 +316,18 @@ def test_without_events_nothing_is_kept_to_be_told(site: tuple[World, Clock], wo
     assert events(world, name) == []
     report(world, cluster, "ready")
     until_told(world, name, "cluster.ready")
+
+
+def test_a_vcenter_that_is_not_registered_is_told_nothing() -> None:
+    """Nobody could post it, and it would be told all at once when it is registered again."""
+    with Many(2) as many:
+        first, second = many.vcenters
+        until(lambda: many.db.query("SELECT COUNT(*) FROM vcenters WHERE events_since_ms > 0", database="kaas") == [(2,)], "both count")
+        who = second.admin
+        many.kaasd.ctl.ok("vcenter", "unregister", "vc1", "--user", who.login, "--password-file", "-", "--yes", stdin=who.password + "\n")
+        for number, vcenter in ((1, second), (0, first)):
+            many.add_cluster(many.admin, f"later-{number}", vcenter)
+        until(lambda: any(event[2].get("cluster") == "later-0" for event in vimclient.our_events(first, EAST)), "the event at the other")
+        told = many.db.query("SELECT vcenter_id FROM cluster_places WHERE name LIKE 'later-%%'", database="kaas")
+        assert told == [(first.instance_uuid,)]
+        assert many.db.query("SELECT name FROM vcenter_events WHERE vcenter_id = %s", second.instance_uuid, database="kaas") == []

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "code_store.h"
 #include "grant.h"
 #include "session.h"
 #include "signon.h"
@@ -18,7 +19,8 @@ struct signon_world {
     /* database; the counters are guarded by its lock */
     struct session *sessions; /* in order of making */
     size_t sessions_count;
-    struct user *user; /* the one local user, or NULL */
+    struct user *user;      /* the one local user, or NULL */
+    struct login_code code; /* the one code or cookie that was made last; sid "": none */
     unsigned keys_count;
     int fail_code;            /* != 0: store calls fail with it ... */
     int fail_after;           /* ... after this many that work */

@@ -283,6 +283,42 @@ static void a_silent_directory_is_borne_for_a_while(void **state) {
     signon_bearer_done(&bearer);
 }
 
+/* As a page does that is loaded again. */
+static int come_by_cookie(const char *cookie, struct err *err) {
+    struct signon_issued issued = {0};
+    int rc = signon_open_by_cookie(signon, ACTOR, cookie, NULL, &issued, err);
+    signon_issued_done(&issued);
+    return rc;
+}
+
+/* What a refresh is refused for, the cookie is not good for either. */
+static void a_cookie_is_good_as_long_as_the_directory_answers(void **state) {
+    struct signon_bearer bearer = {0};
+    char cookie[ONE_TIME_CODE_BYTES];
+    struct err err = {0};
+    (void)state;
+    map(USERS, ROLE_USER);
+    sign_in(USERS, NULL, &bearer);
+    assert_int_equal(signon_make_cookie(signon, live_session_sid(bearer.session), INT64_MAX, cookie, NULL), 0);
+    sw.directory_code = ERR_UNREACHABLE;
+    clock_advance_ms(60000 + KAAS_RIGHTS_GRACE_MS);
+    signon_check_directories(signon);
+    clock_advance_ms(1);
+    assert_int_equal(come_by_cookie(cookie, &err), ERR_RIGHTS_UNKNOWN); /* 503: nothing is wrong with the cookie */
+    assert_int_equal(err.retry_after_s, 5);
+    assert_non_null(strstr(err.remedy, "kaasctl ldap test corp"));
+    assert_int_equal(signon_world_live(), 1);
+    sw.directory_code = 0;
+    sw.directory_groups = groups_of(USERS, NULL);
+    signon_check_directories(signon);
+    assert_int_equal(come_by_cookie(cookie, NULL), 0);
+    assert_int_equal(signon_world_live(), 2);
+    unmap_all();
+    assert_int_equal(signon_make_cookie(signon, live_session_sid(bearer.session), INT64_MAX, cookie, NULL), 0);
+    assert_int_equal(come_by_cookie(cookie, NULL), ERR_FORBIDDEN);
+    signon_bearer_done(&bearer);
+}
+
 static void a_silent_directory_is_asked_once_in_a_walk(void **state) {
     struct signon_bearer first = {0}, second = {0};
     (void)state;
@@ -388,6 +424,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_groups_are_taken_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disabled_account_ends_the_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_silent_directory_is_borne_for_a_while, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cookie_is_good_as_long_as_the_directory_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_silent_directory_is_asked_once_in_a_walk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(equal_groups_are_in_memory_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(grants_are_looked_for_once, set_up, tear_down),

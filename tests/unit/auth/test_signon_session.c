@@ -77,6 +77,41 @@ static int refresh(struct signon *s, const char *sid, const char *jti, char next
     return rc;
 }
 
+/* -- a second session of somebody ---------------------------------------------------------------------------------------- */
+
+/* An administrator ends all sessions that there are. */
+static void end_all(void) {
+    for (size_t i = 0; i < sw.sessions_count; i++)
+        sw.sessions[i].revoked_at_ms = clock_wall_ms();
+}
+
+/* Whoever ends all sessions of a person sees those that there are: between the look at the first and the second being there. */
+static void a_twin_does_not_outlive_the_end_of_all_sessions(void **state) {
+    struct signon_bearer bearer = {0};
+    struct signon_issued twin = {0};
+    (void)state;
+    assert_int_equal(signon_verify_from(signon, NULL, issued.token, &bearer, NULL), 0);
+    sw.before_session = end_all;
+    assert_int_equal(signon_open_twin(signon, ACTOR, bearer.session, &twin, NULL), ERR_SESSION_ENDED);
+    assert_int_equal(sw.sessions_count, 2); /* it was there, and is ended */
+    assert_int_equal(signon_world_live(), 0);
+    assert_null(twin.token);
+    signon_bearer_done(&bearer);
+}
+
+static void nor_does_the_session_of_a_page_loaded_again(void **state) {
+    char sid[37], jti[37], cookie[ONE_TIME_CODE_BYTES];
+    struct signon_issued again = {0};
+    (void)state;
+    read_token(issued.token, sid, jti);
+    assert_int_equal(signon_make_cookie(signon, sid, INT64_MAX, cookie, NULL), 0);
+    sw.before_session = end_all;
+    assert_int_equal(signon_open_by_cookie(signon, ACTOR, cookie, NULL, &again, NULL), ERR_SESSION_ENDED);
+    assert_int_equal(sw.sessions_count, 2);
+    assert_int_equal(signon_world_live(), 0);
+    assert_null(again.token);
+}
+
 /* -- tokens ---------------------------------------------------------------------------------------------------------------- */
 
 static void a_token_is_known_at_once(void **state) {
@@ -503,6 +538,8 @@ static void a_flood_from_many_addresses_is_bounded_together(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST(a_twin_does_not_outlive_the_end_of_all_sessions),
+        TEST(nor_does_the_session_of_a_page_loaded_again),
         TEST(a_token_is_known_at_once),
         TEST(tokens_expire_and_sessions_end),
         TEST(refresh_rotates_and_repeats),
