@@ -7,7 +7,7 @@ import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
 import type { AvailableVersion, CardSubject, ClusterScope, PasswordChange, Role, Whoami } from '../api/types.js';
 import { addCode } from '../hosts/code.js';
-import { FIRST_PLACE, readAddress, writeAddress, type ListQuery, type Place } from '../model/address.js';
+import { FIRST_PLACE, readAddress, writeAddress, type Place } from '../model/address.js';
 import '../parts/header.js';
 import '../parts/notice.js';
 import type { Session, SessionState } from '../session/session.js';
@@ -19,7 +19,7 @@ import './card.js';
 import './change-password.js';
 import type { ClusterDetail } from './cluster-detail.js';
 import './cluster-detail.js';
-import type { ClusterList } from './cluster-list.js';
+import type { ClusterList, QueryChange } from './cluster-list.js';
 import './cluster-list.js';
 import type { Overview } from './overview.js';
 import './overview.js';
@@ -78,7 +78,7 @@ export class App extends LitElement {
   /** Id of the administrator for whom a newer version was looked for. */
   private lookedFor = '';
   private unsubscribe: (() => void) | undefined;
-  /** Somebody has followed a link, gone back, or written an address. */
+  /** Somebody has followed a link, gone back or forth, or written an address. */
   private readonly onAddress = (): void => {
     this.cameFrom = this.place.id ?? '';
     this.place = readAddress(location.hash);
@@ -107,6 +107,7 @@ export class App extends LitElement {
   override willUpdate(changed: Map<PropertyKey, unknown>) {
     if (changed.has('api') && this.api) this.api.onSlow = (isSlow) => (this.isSlow = isSlow);
     if (!changed.has('session')) return;
+    this.takeOverSearch();
     this.unsubscribe?.();
     this.unsubscribe = this.session?.subscribe(() => this.onSession());
   }
@@ -173,7 +174,7 @@ export class App extends LitElement {
     if (view === 'overview') return html`<kaas-overview .api=${api} .viewerRole=${role}></kaas-overview>`;
     if (id === null) {
       return html`<kaas-cluster-list .api=${api} .scope=${this.scope} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom}
-        @kaas-query=${(event: CustomEvent<ListQuery>) => this.keep(event.detail)}></kaas-cluster-list>`;
+        @kaas-query=${(event: CustomEvent<QueryChange>) => this.keep(event.detail)}></kaas-cluster-list>`;
     }
     return keyed(id, html`<kaas-cluster-detail .api=${api} .viewerRole=${role} .clusterId=${id} .openPart=${part} .asked=${query}
       @kaas-title=${(event: CustomEvent<string>) => (document.title = event.detail)}></kaas-cluster-detail>`);
@@ -189,10 +190,22 @@ export class App extends LitElement {
     return this.isFramed ? location.pathname + location.search : location.pathname;
   }
 
-  /** The address names what is shown, so that it can be loaded again, kept and passed on. It takes the place of the one before. */
-  private keep(query: ListQuery) {
+  /**
+   * The address names what is shown, so that it can be loaded again, kept and passed on. What somebody chooses in the list is a step that the browser's
+   * Back undoes; a word that is typed takes the place of the one before. In a frame the steps are those of the whole window: Back leads out of the page of
+   * the host that shows it, not through filters, and a frame that is taken away leaves no step behind that leads nowhere. What is opened there by a link
+   * (a cluster, the overview) is a step all the same.
+   */
+  private keep({ query, isStep }: QueryChange) {
     this.place = { ...this.place, query };
-    history.replaceState(null, '', this.pathname + writeAddress(this.place));
+    const address = this.pathname + writeAddress(this.place);
+    if (isStep && !this.isFramed) history.pushState(null, '', address);
+    else history.replaceState(null, '', address);
+  }
+
+  /** What stands in front of the `#` names the first place only: written behind it, who comes back to this step finds it there. */
+  private takeOverSearch() {
+    if (JSON.stringify(readAddress(location.hash)) !== JSON.stringify(this.place)) history.replaceState(null, '', this.pathname + writeAddress(this.place));
   }
 
   private renderForm(session: Session, { who, mustChange }: SignedIn) {

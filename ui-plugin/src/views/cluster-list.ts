@@ -27,6 +27,12 @@ import { strings } from '../strings/index.js';
 import { listStyles } from '../styles/list.js';
 import { shared } from '../styles/shared.js';
 
+/** The list is asked something else. `isStep`: by a choice, which one goes back from. */
+export interface QueryChange {
+  query: ListQuery;
+  isStep: boolean;
+}
+
 /** How many rows of nothing stand for those that are on their way. */
 const SKELETON_ROWS = [1, 2, 3, 4, 5, 6, 7, 8];
 
@@ -40,7 +46,7 @@ export class ClusterList extends LitElement {
   @property({ attribute: false }) scope: ClusterScope | null = null;
   /** What has just been done, to be said above the list until something is done here. */
   @property() notice = '';
-  /** What is asked, as the address has it; what somebody asks here is told by `kaas-query`. */
+  /** What is asked, as the address has it; what is asked here is told by `kaas-query`. */
   @property({ attribute: false }) asked: ListQuery = FIRST_QUERY;
   /** The cluster whose details somebody comes back from; empty for none. */
   @property() cameFrom = '';
@@ -62,6 +68,8 @@ export class ClusterList extends LitElement {
   /** The same at each rendering: another one would have the whole table rendered. */
   private readonly addressOf = (id: string): string => writeAddress({ ...FIRST_PLACE, id, query: this.model.query });
   private saving: AbortController | null = null;
+  /** What is asked now has been chosen, and is no word in the making nor set right by an answer. */
+  private isChosen = false;
   /** Nobody looks at a hidden page: it asks for nothing, and catches up when it is shown. */
   private readonly onVisible = (): void => {
     if (document.visibilityState !== 'visible') return this.watch.rest();
@@ -128,7 +136,7 @@ export class ClusterList extends LitElement {
 
   private tellQuery() {
     this.asked = this.model.query;
-    this.dispatchEvent(new CustomEvent<ListQuery>('kaas-query', { detail: this.asked }));
+    this.dispatchEvent(new CustomEvent<QueryChange>('kaas-query', { detail: { query: this.asked, isStep: this.isChosen } }));
   }
 
   override render() {
@@ -138,7 +146,7 @@ export class ClusterList extends LitElement {
       <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxName=${model.query.hxName} .onHx=${model.query.onHx} .label=${model.query.label} .isFiltered=${model.isFiltered}
         .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .isScoped=${this.scope !== null} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
         @kaas-type=${(event: CustomEvent<string>) => this.act(model.type(event.detail))} @kaas-ask=${(event: CustomEvent<Partial<ListQuery>>) => this.ask(event.detail)}
-        @kaas-clear=${() => this.act(model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save}></kaas-toolbar>
+        @kaas-clear=${() => this.choose(() => model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save}></kaas-toolbar>
       ${this.renderMessages()}
       <div class="line">
         <kaas-state-filter .states=${model.query.states} .counts=${model.counts}
@@ -202,7 +210,7 @@ export class ClusterList extends LitElement {
     if (page.items.length === 0) return html`<div class="card">${this.renderEmpty()}</div>`;
     return html`<div class="card rows ${model.loading ? 'busy' : ''}">
       <kaas-cluster-table .clusters=${page.items} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
-        @kaas-sort=${(event: CustomEvent<Sort>) => this.act(model.sortBy(event.detail))} @kaas-label=${(event: CustomEvent<string>) => this.ask({ label: event.detail })}></kaas-cluster-table>
+        @kaas-sort=${(event: CustomEvent<Sort>) => this.choose(() => model.sortBy(event.detail))} @kaas-label=${(event: CustomEvent<string>) => this.ask({ label: event.detail })}></kaas-cluster-table>
       <kaas-pager .page=${model.pageNumber} .pageCount=${model.pageCount} .size=${model.query.size} .shown=${page.items.length} .total=${page.total}
         @kaas-page=${(event: CustomEvent<number>) => this.turn(event.detail)} @kaas-size=${(event: CustomEvent<PageSize>) => this.ask({ size: event.detail })}></kaas-pager>
     </div>`;
@@ -220,7 +228,7 @@ export class ClusterList extends LitElement {
       const { q, states, label } = model.query;
       const why = hx && q.trim() === '' && states.length === 0 && label === '' ? empty.noneOnHx(hx.label) : empty.noMatch;
       return html`<kaas-empty heading=${empty.noMatchTitle} text=${why}>
-        <button type="button" @click=${() => this.act(model.clearFilters())}>${strings.list.clearFilters}</button>
+        <button type="button" @click=${() => this.choose(() => model.clearFilters())}>${strings.list.clearFilters}</button>
       </kaas-empty>`;
     }
     return noClusters(this.viewerRole);
@@ -228,14 +236,22 @@ export class ClusterList extends LitElement {
 
   /** Shows another page from its top, and puts the focus there: the button pressed may be disabled afterwards. */
   private async turn(page: number) {
-    await this.act(this.model.turnTo(page));
+    await this.choose(() => this.model.turnTo(page));
     await this.updateComplete;
     this.heading.focus({ preventScroll: true });
     window.scrollTo({ top: 0 });
   }
 
   private ask(change: Partial<ListQuery>) {
-    return this.act(this.model.ask(change));
+    return this.choose(() => this.model.ask(change));
+  }
+
+  /** A step to go back from: the model tells of another question before it asks it. */
+  private choose(deed: () => Promise<void>): Promise<void> {
+    this.isChosen = true;
+    const done = this.act(deed());
+    this.isChosen = false;
+    return done;
   }
 
   /** What was said of the time before is over when somebody does something. */
