@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from conftest import MakePage
+from env.wait import until
 from mock_kaasd import REQUEST_ID, MockKaasd, Refusal
 from playwright.sync_api import Page, Response, expect
 from sample import EAST, HX_LAB, VCENTER, cluster
@@ -158,6 +159,9 @@ def test_failure_keeps_rows(mock: MockKaasd, make_page: MakePage) -> None:
         expect(alert).to_contain_text(text)
     expect(rows(page)).to_have_count(10)
     assert watched.axe() == []
+    # The button's call, and, once what was followed before has been answered, the quiet one and the next to follow: then nothing is under
+    # way any more that would find out by itself that the service is back.
+    until(lambda: mock.world.requests.count(("GET", "/v2/clusters", 503)) >= 3, "the page that follows nothing any more")
     mock.world.refusals.clear()
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_text("could not be refreshed")).to_have_count(0)
