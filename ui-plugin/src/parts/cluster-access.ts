@@ -7,11 +7,11 @@ import type { Access } from '../model/cluster-detail.js';
 import { absoluteTime } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
-import { tableStyles } from '../styles/table.js';
+import { cardStyles, tableStyles } from '../styles/table.js';
 
 @customElement('kaas-cluster-access')
 export class ClusterAccess extends LitElement {
-  static override styles = [shared, tableStyles, css`
+  static override styles = [shared, tableStyles, cardStyles, css`
     :host { display: grid; gap: var(--space-4); }
     h2 { padding: var(--space-3) var(--space-4) 0; }
     ul { margin: 0; padding: var(--space-2) var(--space-4) var(--space-4) var(--space-6); }

@@ -6,12 +6,12 @@ import type { AuditEntry } from '../api/types.js';
 import { absoluteTime, describeReason } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
-import { tableStyles } from '../styles/table.js';
+import { cardStyles, tableStyles } from '../styles/table.js';
 import './empty.js';
 
 @customElement('kaas-cluster-events')
 export class ClusterEvents extends LitElement {
-  static override styles = [shared, tableStyles, css`
+  static override styles = [shared, tableStyles, cardStyles, css`
     time { white-space: nowrap; font-variant-numeric: tabular-nums; }
     bdi { overflow-wrap: anywhere; }
   `];

@@ -1,15 +1,15 @@
-// The rows: a native table. On a telephone each row becomes a card; the explicit roles keep it a table for screen readers then.
+// The rows: a native table. Where that has no room each cluster is two lines; the explicit roles keep it a table for screen readers then.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { textsBelowName, type Cluster, type Replicas, type Sort } from '../api/types.js';
 import { ALWAYS, COLUMNS, USUAL_COLUMNS, nextOrder, orderOf, type Column, type ColumnId } from '../model/columns.js';
-import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
+import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
 import { numberRows } from '../model/rows.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
-import { tableStyles } from '../styles/table.js';
+import { lineStyles, tableStyles } from '../styles/table.js';
 import { toneStyles } from '../styles/tone.js';
 import './copy.js';
 import { externalIcon, sortIcon, toneIcon } from './icons.js';
@@ -20,11 +20,13 @@ const LABELS_SHOWN = 2;
 
 @customElement('kaas-cluster-table')
 export class ClusterTable extends LitElement {
-  static override styles = [shared, toneStyles, tableStyles];
+  static override styles = [shared, toneStyles, tableStyles, lineStyles];
 
   @property({ attribute: false }) clusters: readonly Cluster[] = [];
   @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   @property() sort: Sort = '-state';
+  /** There is no room for columns: two lines have what matters most, whatever columns are chosen. */
+  @property({ type: Boolean }) isNarrow = false;
   /** Ages go by minutes: nothing is rendered for less. */
   @property({ attribute: false, hasChanged: (now: number, before: number) => Math.trunc(now / 60_000) !== Math.trunc(before / 60_000) }) nowMs = 0;
   /** The address of a cluster's details. */
@@ -32,6 +34,10 @@ export class ClusterTable extends LitElement {
 
   /** By cluster: which of the elements that rows are made of are its own. */
   private numbers: ReadonlyMap<string, number> = new Map();
+  /** As wide as the columns that are chosen are with these rows, where they were found to be too wide: less room has lines. 0: not found. */
+  private needed = 0;
+  /** In the next frame: what an observer changes itself it would be told of again. */
+  private readonly resized = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
   private pointed = false;
   private focused = false;
 
@@ -40,20 +46,74 @@ export class ClusterTable extends LitElement {
     return this.pointed || this.focused;
   }
 
+  override connectedCallback() {
+    super.connectedCallback();
+    this.resized.observe(this);
+  }
+
+  override disconnectedCallback() {
+    super.disconnectedCallback();
+    this.resized.disconnect();
+  }
+
   override willUpdate(changed: Map<PropertyKey, unknown>) {
+    if (changed.has('columns')) this.needed = 0;
     if (changed.has('clusters')) this.numbers = numberRows(this.numbers, this.clusters);
   }
 
   override render() {
+    if (this.isLines) return this.renderLines();
     const columns = COLUMNS.filter(({ id }) => this.columns.includes(id));
     return html`<table role="table">
       <caption class="sr-only">${strings.list.tableLabel}</caption>
       <thead role="rowgroup"><tr role="row">${columns.map((column) => this.head(column))}</tr></thead>
-      <tbody role="rowgroup" @pointerenter=${() => (this.pointed = true)} @pointerleave=${() => (this.pointed = false)}
-        @focusin=${() => (this.focused = true)} @focusout=${this.onFocusOut}>
-        ${repeat(this.clusters, (cluster) => this.numbers.get(cluster.id), (cluster) => this.row(cluster, columns))}
-      </tbody>
+      ${this.body((cluster) => this.row(cluster, columns))}
     </table>`;
+  }
+
+  /** Before it is seen, but with all that is in it. */
+  override async updated() {
+    await Promise.all(Array.from(this.renderRoot.querySelectorAll('kaas-state-badge'), (badge) => badge.updateComplete));
+    this.fit();
+  }
+
+  /** Nothing is ever cut off, nor to be scrolled for. */
+  private fit() {
+    const table = this.renderRoot.querySelector<HTMLElement>('table:not(.lines)');
+    if (table && table.offsetWidth > this.clientWidth) this.needed = table.offsetWidth;
+    if (this.isConnected && (table === null) !== this.isLines) this.requestUpdate();
+  }
+
+  private get isLines(): boolean {
+    return this.isNarrow || this.clientWidth < this.needed;
+  }
+
+  private renderLines() {
+    const choices = COLUMNS.flatMap((column) => (column.sort ? (['ascending', 'descending'] as const).map((order) => ({ id: column.id, order, sort: column.sort?.[order] })) : []));
+    return html`<label class="order">${strings.list.order}
+        <select @change=${(event: Event) => this.tell('kaas-sort', (event.target as HTMLSelectElement).value)}>${choices.map(({ id, order, sort }) => html`<option
+          value=${sort} ?selected=${sort === this.sort}>${strings.list.orderBy(id, strings.table.column[id], order)}</option>`)}</select></label>
+      <table role="table" class="lines"><caption class="sr-only">${strings.list.tableLabel}</caption>${this.body((cluster) => this.lines(cluster))}</table>`;
+  }
+
+  private body(row: (cluster: Cluster) => TemplateResult) {
+    return html`<tbody role="rowgroup" @pointerenter=${() => (this.pointed = true)} @pointerleave=${() => (this.pointed = false)}
+        @focusin=${() => (this.focused = true)} @focusout=${this.onFocusOut}>
+        ${repeat(this.clusters, (cluster) => this.numbers.get(cluster.id), row)}
+      </tbody>`;
+  }
+
+  /** Name and state; below that why, or where, and the rest as far as it fits. */
+  private lines(cluster: Cluster) {
+    const { word, tone } = describeState(cluster.state, cluster.state_source);
+    const reason = this.reason(cluster);
+    const spoken = (id: ColumnId) => html`<span class="sr-only">${strings.table.column[id]}</span>`;
+    return html`<tr role="row" data-id=${cluster.id}>
+      <th scope="row" role="rowheader" class="name"><span class=${tone}>${toneIcon[tone]}</span><a href=${this.addressOf(cluster.id)}><bdi>${cluster.name}</bdi></a></th>
+      <td role="cell" class="state ${tone}">${word}</td>
+      <td role="cell" class="below soft">${reason ? html`<bdi title=${reason}>${reason}</bdi>` : this.placement(cluster)}</td>
+      <td role="cell" class="facts soft">${this.version(cluster)}${spoken('controlPlane')}${this.replicas(cluster.control_plane, cluster)}${spoken('workers')}${this.replicas(cluster.workers, cluster)}</td>
+    </tr>`;
   }
 
   /** The focus goes to this cluster's name; false if there is no such row. */
@@ -100,7 +160,7 @@ export class ClusterTable extends LitElement {
   private content(id: ColumnId, cluster: Cluster): TemplateResult {
     switch (id) {
       case 'state': return this.state(cluster);
-      case 'version': return html`<bdi class="place" title=${cluster.kubernetes_version}>${cluster.kubernetes_version}</bdi>`;
+      case 'version': return this.version(cluster);
       case 'controlPlane': return this.replicas(cluster.control_plane, cluster);
       case 'workers': return this.replicas(cluster.workers, cluster);
       case 'placement': return this.placement(cluster);
@@ -112,9 +172,17 @@ export class ClusterTable extends LitElement {
     }
   }
 
+  private version({ kubernetes_version: version }: Cluster) {
+    return html`<bdi class="place" title=${version}>${version}</bdi>`;
+  }
+
+  private reason({ state, state_reason: reason, state_source: source }: Cluster): string {
+    return describeReason(reason) || (source === 'declared' && state !== 'unknown' ? strings.table.byHand : '');
+  }
+
   private state(cluster: Cluster) {
     const { state, state_source: source } = cluster;
-    const reason = describeReason(cluster.state_reason) || (source === 'declared' && state !== 'unknown' ? strings.table.byHand : '');
+    const reason = this.reason(cluster);
     return html`<kaas-state-badge .state=${state} .source=${source}></kaas-state-badge>${reason ? html`<bdi class="soft sub reason" title=${reason}>${reason}</bdi>` : nothing}`;
   }
 

@@ -32,12 +32,12 @@ export class Header extends LitElement {
     .window:focus-visible { outline-color: var(--bar-text); }
     kaas-new-version { margin-left: auto; }
     .window + .who, kaas-new-version ~ .window, kaas-new-version ~ .who { margin-left: 0; }
-    .me { max-width: 100%; min-height: 40px; padding: var(--space-half) var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.25; }
+    .me { max-width: 100%; min-height: 40px; padding: var(--space-half) var(--space-2); border-color: transparent; background: transparent; color: var(--bar-text); text-align: left; line-height: 1.35; }
     .me:hover:not(:disabled), .me[aria-expanded='true'] { background: var(--bar-hover); }
     .me:focus-visible { outline-color: var(--bar-text); }
     .lines { display: block; min-width: 0; }
     .name { display: block; font-weight: 500; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 32ch; }
-    .role { font-size: var(--type-small); color: var(--bar-soft); font-weight: 400; }
+    .role { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: var(--type-small); color: var(--bar-soft); font-weight: 400; }
     .account {
       position: absolute; z-index: 10; top: calc(100% + var(--space-1)); right: 0; width: max-content; min-width: 260px; max-width: min(420px, calc(100vw - 32px));
       max-height: min(520px, calc(100vh - 64px)); display: flex; flex-direction: column; color: var(--text); text-align: left;
@@ -52,10 +52,11 @@ export class Header extends LitElement {
     .deeds { display: grid; gap: var(--space-1); padding: var(--space-2); border-top: 1px solid var(--line); }
     .deeds button { justify-content: flex-start; border-color: transparent; background: none; }
     @media (max-width: 1100px) { header { padding: 0 var(--space-4); } }
+    @media (max-width: 900px) { .window span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); } }
+    @media (max-width: 760px) { .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); } }
     @media (max-width: 560px) {
       .lines { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       header { gap: var(--space-2); }
-      .window span, .brand span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       .account { position: fixed; top: calc(var(--bar-height) + var(--space-1)); right: var(--space-4); }
     }
     @media print { .who { display: none; } }
@@ -79,7 +80,7 @@ export class Header extends LitElement {
       ${this.hasAccount ? nothing : html`<span class="brand">${logo(28)}<span>${strings.product}</span></span>`}
       ${this.view === null ? nothing : html`<nav aria-label=${strings.header.views}>${VIEWS.map((view) => html`<a href=${writeAddress({ ...FIRST_PLACE, view })} aria-current=${view === this.view ? 'page' : nothing}>${strings.header.view[view]}</a>`)}</nav>`}
       ${this.newVersion === null ? nothing : html`<kaas-new-version .available=${this.newVersion} @kaas-put-away=${() => this.takeFocus()}></kaas-new-version>`}
-      ${this.canOpenWindow ? html`<button type="button" class="window" @click=${() => this.tell('kaas-open-window')}>${externalIcon}<span>${strings.header.openWindow}</span></button>` : nothing}
+      ${this.canOpenWindow ? html`<button type="button" class="window" title=${strings.header.openWindow} @click=${() => this.tell('kaas-open-window')}>${externalIcon}<span>${strings.header.openWindow}</span></button>` : nothing}
       ${this.hasAccount ? nothing : this.renderPerson()}
     </header>`;
   }

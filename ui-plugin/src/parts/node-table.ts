@@ -6,7 +6,7 @@ import type { ClusterUsage, Node, NodeState } from '../api/types.js';
 import { formatBytes, formatMhz, safeHttpsUrl, vsphereName, type Tone } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
-import { tableStyles } from '../styles/table.js';
+import { cardStyles, tableStyles } from '../styles/table.js';
 import { toneStyles } from '../styles/tone.js';
 import { share } from './bar.js';
 import './empty.js';
@@ -21,7 +21,7 @@ const FULL = 0.9;
 
 @customElement('kaas-node-table')
 export class NodeTable extends LitElement {
-  static override styles = [shared, toneStyles, tableStyles, css`
+  static override styles = [shared, toneStyles, tableStyles, cardStyles, css`
     .badge { display: inline-flex; align-items: center; gap: var(--space-2); font-weight: 600; white-space: nowrap; }
     .more { padding: var(--space-3) var(--space-4); }
     bdi { overflow-wrap: anywhere; }

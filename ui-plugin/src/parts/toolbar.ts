@@ -9,7 +9,7 @@ import type { HxOption } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import './column-menu.js';
-import { closeIcon, downloadIcon, refreshIcon, searchIcon } from './icons.js';
+import { closeIcon, downloadIcon, openIcon, refreshIcon, searchIcon } from './icons.js';
 
 @customElement('kaas-toolbar')
 export class Toolbar extends LitElement {
@@ -27,10 +27,12 @@ export class Toolbar extends LitElement {
       .loading .icon-refresh { animation: turn 1s linear infinite; }
     }
     @keyframes turn { to { transform: rotate(360deg); } }
-    @media (max-width: 560px) {
-      .filter, .select { flex: 1 1 100%; max-width: none; }
+    @media (max-width: 860px) {
+      .filter { max-width: none; }
+      .select { flex: 1 1 100%; }
       .right { margin-left: 0; }
     }
+    b { min-width: 20px; padding: 0 var(--space-1); border-radius: var(--radius); background: var(--accent); color: var(--accent-text); font-size: var(--type-small); }
   `];
 
   @property() q = '';
@@ -49,6 +51,12 @@ export class Toolbar extends LitElement {
   @property({ type: Boolean }) isScoped = false;
   @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   @property({ type: Boolean }) loading = false;
+  /** All but the words is behind a button. */
+  @property({ type: Boolean }) isNarrow = false;
+  /** It is shown. */
+  @property({ type: Boolean }) isOpen = false;
+  /** How much of it is set. */
+  @property({ type: Number }) chosen = 0;
   @property({ type: Boolean }) exporting = false;
 
   override render() {
@@ -58,15 +66,20 @@ export class Toolbar extends LitElement {
         <input type="search" maxlength="100" spellcheck="false" autocomplete="off" aria-label=${strings.list.filterLabel} placeholder=${strings.list.filter}
           .value=${live(this.q)} @input=${this.onInput} />
       </div>
-      ${this.isScoped ? nothing : html`<div class="select">${this.renderSelect()}</div>`}
+      ${this.isNarrow ? html`<button type="button" aria-expanded=${this.isOpen} @click=${() => this.tell('kaas-filters')}>${strings.list.filters}${this.chosen > 0 ? html` <b>${this.chosen}</b>` : nothing}${openIcon}</button>` : nothing}
+      ${this.isNarrow && !this.isOpen ? nothing : this.renderRest()}
+    </div>`;
+  }
+
+  private renderRest() {
+    return html`${this.isScoped ? nothing : html`<div class="select">${this.renderSelect()}</div>`}
       ${this.label ? this.renderLabel() : nothing}
       ${this.isFiltered ? html`<button type="button" class="plain" @click=${this.clear}>${strings.list.clearFilters}</button>` : nothing}
       <div class="right">
-        <kaas-column-menu .columns=${this.columns}></kaas-column-menu>
+        ${this.isNarrow ? nothing : html`<kaas-column-menu .columns=${this.columns}></kaas-column-menu>`}
         <button type="button" ?disabled=${this.exporting} @click=${() => this.tell('kaas-export')}>${downloadIcon}${strings.list.exportCsv}</button>
         <button type="button" class=${this.loading ? 'loading' : ''} @click=${() => this.tell('kaas-refresh')}>${refreshIcon}${strings.list.refresh}</button>
-      </div>
-    </div>`;
+      </div>`;
   }
 
   private renderSelect() {

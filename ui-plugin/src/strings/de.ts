@@ -202,6 +202,12 @@ export const catalogue: Catalogue = {
     pages: 'Seiten',
     page: (n) => `Seite ${n}`,
     tableLabel: 'Kubernetes-Cluster',
+    order: 'Reihenfolge',
+    orderBy: (id, column, order) => {
+      if (id === 'state') return order === 'descending' ? 'Schlimmste zuerst' : 'Beste zuerst';
+      return `${column}, ${order === 'ascending' ? 'aufsteigend' : 'absteigend'}`;
+    },
+    filters: 'Filter',
     columns: 'Spalten',
     usualColumns: 'Übliche Spalten',
     exportCsv: 'Als CSV sichern',

@@ -3,7 +3,7 @@
 import type { Cluster, ClusterState, Grant, HxConnection, Method, Node, NodeState, Placement, Role, SightRule, StaleReason } from '../api/types.js';
 import type { Part, View } from '../model/address.js';
 import { PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, type ChangePasswordFault } from '../model/change-password-form.js';
-import type { ColumnId } from '../model/columns.js';
+import type { ColumnId, Order } from '../model/columns.js';
 import type { EndReason } from '../session/session.js';
 
 /** What a failed call means to a person: what is the matter, and what to do about it. */
@@ -207,6 +207,12 @@ export const catalogue = {
     pages: 'Pages',
     page: (n: number) => `Page ${n}`,
     tableLabel: 'Kubernetes clusters',
+    order: 'Order',
+    orderBy: (id: ColumnId, column: string, order: Order): string => {
+      if (id === 'state') return order === 'descending' ? 'Worst first' : 'Best first';
+      return `${column}, ${order}`;
+    },
+    filters: 'Filters',
     columns: 'Columns',
     usualColumns: 'Usual columns',
     exportCsv: 'Export CSV',

@@ -1,4 +1,4 @@
-// How a table of clusters or nodes looks, wide and narrow.
+// How a table of clusters or nodes looks where there is room; what becomes of it elsewhere: each node a card, each cluster two lines.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { css } from 'lit';
 
@@ -70,6 +70,14 @@ export const tableStyles = css`
     .endpoint bdi { max-width: 12ch; }
   }
 
+  @media print {
+    thead th { position: static; }
+    kaas-copy { display: none; }
+  }
+`;
+
+/** Of nodes, grants and events: each value in a line of its own, behind its label. */
+export const cardStyles = css`
   @media (max-width: 760px) {
     table, tbody, tbody th, tbody td { display: block; }
     thead { display: flex; overflow-x: auto; border-bottom: 1px solid var(--line-strong); background: var(--card-alt); border-radius: var(--radius) var(--radius) 0 0; }
@@ -89,9 +97,28 @@ export const tableStyles = css`
     .label { display: block; color: var(--text-soft); }
     .tag { max-width: 100%; }
   }
+`;
 
-  @media print {
-    thead th { position: static; }
-    kaas-copy { display: none; }
-  }
+/** Of clusters (parts/cluster-table.ts, `isNarrow`). */
+export const lineStyles = css`
+  .order { display: flex; align-items: center; gap: var(--space-2); padding: var(--space-1) var(--space-3); border-bottom: 1px solid var(--line); font-size: var(--type-dense); color: var(--text-soft); }
+  .order select { width: auto; min-width: 0; min-height: 28px; color: var(--text); }
+  .lines, .lines tbody, .lines th, .lines td { display: block; }
+  /* Each line by itself: what is long below does not take the room of the name. */
+  .lines tr { display: flex; flex-wrap: wrap; gap: 0 var(--space-3); align-items: center; padding: var(--space-2) var(--space-3); border-bottom: 1px solid var(--line); }
+  .lines tr::after { content: ''; flex-basis: 100%; }
+  .lines .below, .lines .facts { order: 1; }
+  .lines .name, .lines .below { flex: 1 1 0; }
+  .lines tr:last-child { border: 0; }
+  .lines tr:hover { background: var(--hover); }
+  .lines tr > *, .lines tbody tr > :is(:first-child, :last-child) { width: auto; min-width: 0; max-width: none; height: auto; padding: 0; border: 0; }
+  .lines .name { display: flex; align-items: center; gap: var(--space-2); }
+  .lines .name svg { display: block; }
+  .lines .state { max-width: 50%; font-weight: 600; text-align: right; }
+  /* The second line begins below the name. */
+  .lines .below { padding-left: var(--space-5); font-size: var(--type-small); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .lines .below .place { max-width: none; display: inline; }
+  .lines .facts { display: flex; align-items: center; justify-content: flex-end; gap: var(--space-2); font-size: var(--type-small); white-space: nowrap; }
+  .lines .facts .place { max-width: 11ch; }
+  .lines .facts svg { width: 12px; height: 12px; }
 `;

@@ -52,6 +52,8 @@ export class ClusterList extends LitElement {
   @property() cameFrom = '';
 
   @state() private told = '';
+  /** The filters are shown, where they are behind a button. */
+  @state() private isOpen = false;
   /** Null: the usual ones. */
   @state() private chosenColumns = readColumns(recall('columns'));
   /** How far an export is; null if there is none. */
@@ -64,6 +66,8 @@ export class ClusterList extends LitElement {
   private model!: ClusterListModel;
   private watch!: ListWatch;
   private readonly narrow = matchMedia('(max-width: 1100px)');
+  /** Too narrow for any columns, and for a bar of filters. */
+  private readonly lines = matchMedia('(max-width: 860px)');
   private readonly onWidth = (): void => this.requestUpdate();
   /** The same at each rendering: another one would have the whole table rendered. */
   private readonly addressOf = (id: string): string => writeAddress({ ...FIRST_PLACE, id, query: this.model.query });
@@ -87,14 +91,14 @@ export class ClusterList extends LitElement {
       silent: (error) => this.model.noteSilence(error),
     });
     document.addEventListener('visibilitychange', this.onVisible);
-    this.narrow.addEventListener('change', this.onWidth);
+    for (const width of [this.narrow, this.lines]) width.addEventListener('change', this.onWidth);
     void this.model.refresh();
   }
 
   override disconnectedCallback() {
     super.disconnectedCallback();
     document.removeEventListener('visibilitychange', this.onVisible);
-    this.narrow.removeEventListener('change', this.onWidth);
+    for (const width of [this.narrow, this.lines]) width.removeEventListener('change', this.onWidth);
     this.watch.rest();
     this.model.stop();
     this.saving?.abort();
@@ -143,13 +147,13 @@ export class ClusterList extends LitElement {
     const { model } = this;
     return html`<main aria-busy=${model.loading}>
       <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
-      <kaas-toolbar .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxName=${model.query.hxName} .onHx=${model.query.onHx} .label=${model.query.label} .isFiltered=${model.isFiltered}
+      <kaas-toolbar .isNarrow=${this.lines.matches} .isOpen=${this.isOpen} .chosen=${this.chosen} .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxName=${model.query.hxName} .onHx=${model.query.onHx} .label=${model.query.label} .isFiltered=${model.isFiltered}
         .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .isScoped=${this.scope !== null} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
         @kaas-type=${(event: CustomEvent<string>) => this.act(model.type(event.detail))} @kaas-ask=${(event: CustomEvent<Partial<ListQuery>>) => this.ask(event.detail)}
-        @kaas-clear=${() => this.choose(() => model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save}></kaas-toolbar>
+        @kaas-clear=${() => this.choose(() => model.clearFilters())} @kaas-refresh=${() => this.act(model.refresh())} @kaas-columns=${this.onColumns} @kaas-export=${this.save} @kaas-filters=${() => (this.isOpen = !this.isOpen)}></kaas-toolbar>
       ${this.renderMessages()}
       <div class="line">
-        <kaas-state-filter .states=${model.query.states} .counts=${model.counts}
+        <kaas-state-filter ?hidden=${this.lines.matches && !this.isOpen} .states=${model.query.states} .counts=${model.counts}
           @kaas-states=${(event: CustomEvent<readonly ClusterState[]>) => this.ask({ states: event.detail })}></kaas-state-filter>
         <div class="fresh">
           <span role="status">${model.heldMoves > 0 ? html`<button type="button" class="held" @click=${() => model.showHeld()}>${strings.list.held(model.heldMoves)}</button>` : nothing}</span>
@@ -166,6 +170,12 @@ export class ClusterList extends LitElement {
       <div role="status">${this.exported ? html`<kaas-notice tone="busy">${strings.list.exporting(this.exported.done, this.exported.total)}</kaas-notice>` : nothing}</div>
       <div role="status">${staleNotice(strings.stale.title, model.stale, model.asOf, model.awayVcenters)}</div>
       <div role="alert">${this.renderFailure()}${this.renderExportFailure()}</div>`;
+  }
+
+  /** How many filters are set that are behind the button. */
+  private get chosen(): number {
+    const { states, label, hxClusterId, hxName, onHx } = this.model.query;
+    return states.length + [label, hxClusterId || hxName, onHx ?? ''].filter((value) => value !== '').length;
   }
 
   private hxOptions(): readonly HxOption[] | null {
@@ -209,7 +219,7 @@ export class ClusterList extends LitElement {
     if (page === null) return failure ? nothing : this.renderSkeleton();
     if (page.items.length === 0) return html`<div class="card">${this.renderEmpty()}</div>`;
     return html`<div class="card rows ${model.loading ? 'busy' : ''}">
-      <kaas-cluster-table .clusters=${page.items} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
+      <kaas-cluster-table .clusters=${page.items} .isNarrow=${this.lines.matches} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
         @kaas-sort=${(event: CustomEvent<Sort>) => this.choose(() => model.sortBy(event.detail))} @kaas-label=${(event: CustomEvent<string>) => this.ask({ label: event.detail })}></kaas-cluster-table>
       <kaas-pager .page=${model.pageNumber} .pageCount=${model.pageCount} .size=${model.query.size} .shown=${page.items.length} .total=${page.total}
         @kaas-page=${(event: CustomEvent<number>) => this.turn(event.detail)} @kaas-size=${(event: CustomEvent<PageSize>) => this.ask({ size: event.detail })}></kaas-pager>
