@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli_prompt.h"
 #include "cli_table.h"
@@ -134,10 +135,23 @@ static int cli_sign_in(struct cli *cli, struct err *err) {
     return cli_client_sign_in(cli->client, &account, err);
 }
 
+/* For its admin socket. Who has no configuration is most likely at a machine of their own, not at a server that is to be set up. */
+static int cli_load_config_to_connect(struct cli *cli, struct err *err) {
+    struct err why = {0};
+    int rc = cli_load_config(cli, &why);
+    if (!rc)
+        return 0;
+    if (opt_get_common(&cli->given, "config") || access(cli_config_path(cli), F_OK) == 0 || errno != ENOENT)
+        return err_move(err, rc, &why);
+    (void)err_set(err, rc, "which KaaS? This machine has no configuration %s", cli_config_path(cli));
+    return err_remedy(
+        err, "give the server: --server https://HOST:PORT --user NAME; to make this machine a server, root runs: kaasctl init");
+}
+
 static int cli_open_client(struct cli *cli, struct err *err) {
     struct cli_client_options options = {.server = opt_get_common(&cli->given, "server"),
                                          .ca_file = opt_get_common(&cli->given, "ca-file")};
-    int rc = options.server ? 0 : cli_load_config(cli, err);
+    int rc = options.server ? 0 : cli_load_config_to_connect(cli, err);
     if (rc)
         return rc;
     if (!options.server)

@@ -450,6 +450,12 @@ def test_without_a_configuration(ctl: Kaasctl) -> None:
         assert "kaasctl init" in result.stderr
 
 
+def test_a_machine_that_is_no_server_is_told_to_name_one() -> None:
+    result = plain("cluster", "list")
+    assert result.returncode == FAILED
+    assert result.stderr.index("--server https://HOST:PORT --user NAME") < result.stderr.index("root runs: kaasctl init")
+
+
 def test_every_fault_of_the_configuration_is_told(ctl: Kaasctl) -> None:
     ctl.config.write_text("server:\n  lisen: x\nlog:\n  level: loud\n")
     result = ctl.run("config", "check")
