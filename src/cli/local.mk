@@ -12,6 +12,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_hx.c \
     src/cli/commands/cmd_key.c \
     src/cli/commands/cmd_ldap.c \
+    src/cli/commands/cmd_login.c \
     src/cli/commands/cmd_pilot.c \
     src/cli/commands/cmd_service.c \
     src/cli/commands/cmd_session.c \
@@ -30,6 +31,10 @@ src_cli_kaasctl_SOURCES = \
     src/cli/core/cli_client.h \
     src/cli/core/cli_command.c \
     src/cli/core/cli_command.h \
+    src/cli/core/cli_login.c \
+    src/cli/core/cli_login.h \
+    src/cli/core/cli_logins.c \
+    src/cli/core/cli_logins.h \
     src/cli/core/exit_status.def \
     src/cli/core/cli_opt.c \
     src/cli/core/cli_opt.h \

@@ -23,8 +23,8 @@ PAGES = ["docs/guides/kaas-admin.md", "docs/guides/kaas-user.md", "docs/guides/h
 HX_UUID = "9004183636114227531:5445300663653806560"
 HX_PASSWORD = "S3cret of HX"
 ANNAS_OWN = "Anna's 0wn long passphrase"
-KAASCTL = """case " $* " in
-*" --server "*) exec {kaasctl} "$@" ;;
+KAASCTL = """case " $* $(ls "$HOME/.config/kaas" 2>&1)" in
+*" --server "* | *" login "* | *logins.json*) exec {kaasctl} "$@" ;;
 *) exec {kaasctl} --config {config} "$@" ;;
 esac"""
 
@@ -32,7 +32,7 @@ esac"""
 class Site:
     """A fresh installation with a vCenter and an HX cluster beside it, and what the guides call them."""
 
-    def __init__(self, world: World, hx: HxConnect, hx_sha256: str, folder: Path) -> None:
+    def __init__(self, world: World, hx: HxConnect, hx_sha256: str, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.world = world
         vcenter, url = world.vcenter, world.kaasd.url
         shutil.copy(world.kaasd.tls.ca_file, folder / "server.crt")
@@ -44,6 +44,8 @@ class Site:
                  "--address hx-west.example.com": f"--address 127.0.0.1 --port {hx.port}", "AB:CD:EF": hx_sha256,
                  "https://kaas.example.com:8443": url}
         programs = {"sudo": 'exec "$@"', "kaasctl": KAASCTL.format(kaasctl=program("kaasctl"), config=world.kaasd.config)}
+        patch.setenv("HOME", str(folder))
+        patch.delenv("XDG_CONFIG_HOME", raising=False)
         self.shell = Shell(folder, names, self.answers, programs)
 
     def follow(self, step: Step, printed: str) -> None:
@@ -62,10 +64,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("guides")
     cert = make_server_cert(folder / "hx")
     with World("g", options={"hx": {"read_interval": "0s"}}) as world, \
-            HxConnect(cert.cert_file, cert.key_file, "HX-West", HX_UUID, "DC0", "HX-West") as hx:
+            HxConnect(cert.cert_file, cert.key_file, "HX-West", HX_UUID, "DC0", "HX-West") as hx, pytest.MonkeyPatch.context() as patch:
         hx.accounts["admin"] = HX_PASSWORD
         hx.registrations.demand(None)  # as those that there are
-        yield Site(world, hx, cert.sha256, folder)
+        yield Site(world, hx, cert.sha256, folder, patch)
         assert hx.violations == []
 
 

@@ -28,6 +28,7 @@ UNIT_TESTS = \
     tests/unit/base/test_strbuf \
     tests/unit/base/test_uuid \
     tests/unit/cli/test_cli_address \
+    tests/unit/cli/test_cli_logins \
     tests/unit/cli/test_cli_opt \
     tests/unit/cli/test_cli_prompt \
     tests/unit/cli/test_cli_table \
@@ -204,6 +205,8 @@ tests_unit_auth_test_signon_session_SOURCES = tests/unit/auth/test_signon_sessio
 # kaasctl is no library.
 tests_unit_cli_test_cli_address_SOURCES = tests/unit/cli/test_cli_address.c src/cli/core/cli_address.c
 tests_unit_cli_test_cli_address_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
+tests_unit_cli_test_cli_logins_SOURCES = tests/unit/cli/test_cli_logins.c src/cli/core/cli_logins.c
+tests_unit_cli_test_cli_logins_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 tests_unit_cli_test_cli_opt_SOURCES = tests/unit/cli/test_cli_opt.c src/cli/core/cli_opt.c
 tests_unit_cli_test_cli_opt_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 tests_unit_cli_test_cli_prompt_SOURCES = tests/unit/cli/test_cli_prompt.c src/cli/core/cli_prompt.c src/cli/core/cli_table.c

@@ -11,9 +11,9 @@
 
 const struct opt_spec cli_common_options[] = {
     {"config", "FILE", "configuration of kaasd (default " CONFIG_DEFAULT_PATH ")", OPT_OWN, NULL, 'c'},
-    {"server", "URL", "talk to https://HOST:PORT instead of the admin socket"},
-    {"ca-file", "FILE", "CA of the server's certificate (default: those of the system)"},
-    {"user", "NAME", "who signs in at --server", OPT_OWN, NULL, 'u'},
+    {"server", "URL", "talk to https://HOST:PORT instead of the admin socket (also KAAS_SERVER)"},
+    {"ca-file", "FILE", "CA of the server's certificate (also KAAS_CA_FILE; default: that of the login, or those of the system)"},
+    {"user", "NAME", "who signs in at --server (also KAAS_USER; default: who did so by kaasctl login)", OPT_OWN, NULL, 'u'},
     {"source", "SOURCE", "who checks the password: local (default), vcenter:NAME, or a directory"},
     {"password-file", "FILE", "file with the password, - for standard input (default: ask)"},
     {"output", "FORMAT", "table (default) or json", OPT_OWN, NULL, 'o'},
@@ -697,6 +697,8 @@ const struct cli_command cli_commands[] = {
     {"backup", NULL, "TARGET", "write database and configuration into a file or folder, sealed", .options = backup_options,
      .run = cmd_backup},
     {"restore", NULL, "FILE", "put a backup back on an empty host", .options = restore_options, .run = cmd_restore},
+    {"login", NULL, "[URL]", "sign in at a kaasd elsewhere, for the commands that follow", .run = cmd_login},
+    {"logout", NULL, "[URL]", "end that, here and there", .run = cmd_logout},
     {"vcenter", "add", "ADDRESS[:PORT]", "add a vCenter after confirming its certificate", .options = vcenter_add_options,
      .call = "POST /v2/vcenters", .says = "added vCenter {name}: version {version}, instance {id}", .more = cmd_vcenter_add,
      .send = cmd_vcenter_send, .tell = cmd_vcenter_tell_added},

@@ -104,7 +104,6 @@ int cmd_audit_verify(struct cli *cli, struct err *err) {
 }
 
 int cmd_audit_accept(struct cli *cli, struct err *err) {
-    if (opt_get_common(&cli->given, "server"))
-        return cli_usage(cli, err, "run this on the host of the replica, without --server");
-    return cli_run_steps(cli, err);
+    int rc = cli_refuse_server(cli, "the replica", err);
+    return rc ? rc : cli_run_steps(cli, err);
 }

@@ -67,7 +67,7 @@ static void cmd_backup_end(const struct cmd_backup_progress *p) {
 }
 
 static int cmd_backup_check_here(struct cli *cli, struct err *err) {
-    return opt_get_common(&cli->given, "server") ? cli_usage(cli, err, "run this on the host of kaasd, without --server") : 0;
+    return cli_refuse_server(cli, "kaasd", err);
 }
 
 static int cmd_backup_admin(struct cli *cli, struct setup_database_admin *admin, char **password, struct err *err) {

@@ -266,7 +266,7 @@ static void cmd_doctor_look_vcenters(struct cli *cli, json_t *findings) {
 }
 
 static void cmd_doctor_look_here(struct cli *cli, json_t *findings) {
-    const bool is_remote = opt_get_common(&cli->given, "server");
+    const bool is_remote = cli->server;
     if (!is_remote && cmd_doctor_look_config(cli, findings)) {
         cmd_doctor_look_database(cli, findings);
         cmd_doctor_look_address(cli, findings);
@@ -329,12 +329,16 @@ static int cmd_doctor_examine_address(struct cli *cli, const char *text, struct 
 int cmd_doctor(struct cli *cli, struct err *err) {
     const char *vcenter = opt_get(&cli->given, "vcenter"), *address = opt_get(&cli->given, "address");
     _cleanup_json_ json_t *findings = json_array();
+    int rc;
     if (vcenter && address)
         return cli_usage(cli, err, "give either --vcenter or --address, not both");
     if (vcenter)
         return cmd_doctor_examine_vcenter(cli, vcenter, err);
     if (address)
         return cmd_doctor_examine_address(cli, address, err);
+    rc = cli_choose_server(cli, err);
+    if (rc)
+        return rc;
     cmd_doctor_look_here(cli, findings);
     return cmd_doctor_show_local(cli, "kaasd on this host (one vCenter in depth: kaasctl doctor --vcenter VCENTER)", findings,
                                  err);
@@ -446,9 +450,11 @@ static void cmd_version_show_updates(struct cli *cli, json_t *told) {
 
 /* Our own version is told even if kaasd does not answer. Nobody signs in for it unless a user is named. */
 int cmd_version(struct cli *cli, struct err *err) {
-    const bool is_known = !opt_get_common(&cli->given, "server") || opt_get_common(&cli->given, "user");
     _cleanup_json_ json_t *theirs = NULL, *both = json_object();
-    int rc = is_known ? cli_connect(cli, err) : cli_connect_public(cli, err);
+    int rc = cli_choose_server(cli, err);
+    const bool is_known = !cli->server || cli->login || cli_user(cli);
+    if (!rc)
+        rc = is_known ? cli_connect(cli, err) : cli_connect_public(cli, err);
     if (!rc)
         rc = cli_send(cli, "GET /v2/version", NULL, NULL, &theirs, err);
     json_put_string(both, "kaasctl", PACKAGE_VERSION);

@@ -48,10 +48,8 @@ int cmd_key_tell_master(struct cli *cli, json_t *answer, struct err *err) {
 
 /* How keys stand, and where the key file is, which is a matter of this host. */
 static int cmd_key_look(struct cli *cli, const char **path, json_t **answer, struct err *err) {
-    int rc;
-    if (opt_get_common(&cli->given, "server"))
-        return cli_usage(cli, err, "run this on the host of kaasd, without --server: it changes the master key file there");
-    rc = cli_load_config(cli, err);
+    int rc = cli_refuse_server(cli, "kaasd", err);
+    rc = rc ? rc : cli_load_config(cli, err);
     if (rc)
         return rc;
     *path = cli->config.secrets_master_key_file;
@@ -260,9 +258,10 @@ int cmd_key_forget_sealed(struct cli *cli, struct err *err) {
     _cleanup_done_(forget_done) struct forget f = {.config = NULL};
     _cleanup_json_ json_t *list = NULL;
     struct setup_user user;
-    if (opt_get_common(&cli->given, "server"))
-        return cli_usage(cli, err, "run this on the host of kaasd, without --server");
-    int rc = setup_find_user(opt_get(&cli->given, "service-user"), &user, err);
+    int rc = cli_refuse_server(cli, "kaasd", err);
+    if (rc)
+        return rc;
+    rc = setup_find_user(opt_get(&cli->given, "service-user"), &user, err);
     if (rc)
         return cli_as_usage(cli, rc);
     rc = cli_load_config(cli, err);

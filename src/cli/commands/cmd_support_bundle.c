@@ -273,11 +273,10 @@ int cmd_support_bundle(struct cli *cli, struct err *err) {
     _cleanup_done_(cmd_bundle_done) struct cmd_bundle b = {.cli = cli, .config_path = cli_config_path_absolute(cli)};
     char server[DATABASE_SERVER_BYTES] = "";
     bool is_valid = false;
-    if (opt_get_common(&cli->given, "server"))
-        return cli_usage(cli, err, "run this on the host of kaasd, without --server");
-    if (!b.config_path)
+    int rc = cli_refuse_server(cli, "kaasd", err);
+    if (!rc && !b.config_path)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = cmd_bundle_find_path(&b, err);
+    rc = rc ? rc : cmd_bundle_find_path(&b, err);
     rc = rc ? rc : cmd_bundle_load_config(&b, &is_valid, err);
     rc = rc ? rc : cmd_bundle_load_secrets(&b, is_valid, server, err);
     rc = rc ? rc : cmd_bundle_begin_manifest(&b, err);

@@ -409,9 +409,8 @@ int cmd_uninstall(struct cli *cli, struct err *err) {
     };
     int rc;
     strbuf_init(&u.records, RECORDS_BYTES_MAX);
-    if (opt_get_common(&cli->given, "server"))
-        return cli_usage(cli, err, "run this on a host of kaasd, without --server: it is about that host, too");
-    rc = cli_load_config(cli, err);
+    rc = cli_refuse_server(cli, "kaasd", err);
+    rc = rc ? rc : cli_load_config(cli, err);
     if (rc)
         return rc;
     if (opt_get(&cli->given, "records"))

@@ -73,15 +73,18 @@ int cmd_user_password(struct cli *cli, json_t *body, struct err *err) {
     int rc;
     if (cli_word(cli, 0))
         return cmd_user_put_password(cli, body, err);
-    if (!opt_get_common(&cli->given, "server"))
+    rc = cli_choose_server(cli, err);
+    if (rc)
+        return rc;
+    if (!cli->server)
         return cli_usage(cli, err, "whose? Give a user, or --server URL --user NAME before the command for your own password");
     rc = file ? cli_get_password(cli, file, NULL, &cli->password, err) : 0;
     if (rc)
         return rc;
     rc = cli_connect(cli, err);
-    if (rc)
-        return rc;
-    rc = cmd_user_ask_new(cli, &fresh, err);
+    if (!rc && !cli->password) /* a kept login has not asked for it */
+        rc = cli_get_password(cli, NULL, "Old password: ", &cli->password, err);
+    rc = rc ? rc : cmd_user_ask_new(cli, &fresh, err);
     json_put_string(body, "old_password", cli->password);
     json_put_string(body, "new_password", fresh);
     cli->call = "POST /v2/password";

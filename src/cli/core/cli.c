@@ -6,9 +6,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_login.h"
+#include "cli_logins.h"
 #include "cli_prompt.h"
 #include "cli_table.h"
 #include "http_client.h"
@@ -120,19 +123,87 @@ int cli_get_password(struct cli *cli, const char *path, const char *question, ch
     return rc == ERR_INVALID ? cli_as_usage(cli, rc) : rc;
 }
 
-static int cli_sign_in(struct cli *cli, struct err *err) {
-    struct cli_account account = {.user = opt_get_common(&cli->given, "user"), .source = opt_get_common(&cli->given, "source")};
-    const char *server = opt_get_common(&cli->given, "server");
-    _cleanup_free_ char *question = NULL;
-    int rc;
-    if (!account.user)
-        return cli_usage(cli, err, "with --server a user must sign in: add --user NAME before the command");
-    question = str_format("Password of %s at %s: ", account.user, server);
-    rc = cli->password ? 0 : cli_get_password(cli, opt_get_common(&cli->given, "password-file"), question, &cli->password, err);
+/* NOLINTBEGIN(concurrency-mt-unsafe): nobody sets variables while threads run */
+static const char *cli_get_variable(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+/* NOLINTEND(concurrency-mt-unsafe) */
+
+/* By an option, or by a variable, which a configuration that is given takes no notice of. */
+static const char *cli_named_server(const struct cli *cli) {
+    const char *server = cli->named_server ? cli->named_server : opt_get_common(&cli->given, "server");
+    return server || opt_get_common(&cli->given, "config") ? server : cli_get_variable("KAAS_SERVER");
+}
+
+const char *cli_user(const struct cli *cli) {
+    const char *user = opt_get_common(&cli->given, "user");
+    return user ? user : cli_get_variable("KAAS_USER");
+}
+
+int cli_refuse_server(struct cli *cli, const char *why, struct err *err) {
+    return cli_named_server(cli) ? cli_usage(cli, err, "run this on the host of %s, without --server and KAAS_SERVER", why) : 0;
+}
+
+/* A name that is said is signed in by a password; one of the environment may be that of the login. */
+static bool cli_is_login_wanted(const struct cli *cli, const json_t *login) {
+    const char *user = cli_get_variable("KAAS_USER");
+    return !opt_get_common(&cli->given, "user") && !opt_get_common(&cli->given, "password-file") &&
+           (!user || str_eq(user, json_get_string(login, "user")));
+}
+
+static int cli_take_login(struct cli *cli, const char *server, struct err *err) {
+    _cleanup_logins_ json_t *logins = NULL;
+    _cleanup_free_ char *origin = server ? logins_origin(server) : NULL;
+    json_t *login;
+    int rc = logins_read(&logins, err);
     if (rc)
         return rc;
+    login = server ? logins_find(logins, origin) : json_array_get(logins, 0);
+    if (!login)
+        return 0;
+    if (!server)
+        cli->server = str_dup(json_get_string(login, "server"));
+    cli->ca_pem = json_incref(json_object_get(login, "ca_pem"));
+    if (cli->is_about_login || cli_is_login_wanted(cli, login))
+        cli->login = json_deep_copy(login);
+    return 0;
+}
+
+int cli_choose_server(struct cli *cli, struct err *err) {
+    const char *server = cli_named_server(cli);
+    const bool is_here = opt_get_common(&cli->given, "config") || access(cli_config_path(cli), R_OK) == 0;
+    if (cli->has_chosen || (!server && is_here && !cli->is_about_login))
+        return 0;
+    struct err why = {0};
+    cli->server = str_dup(server);
+    int rc = cli_take_login(cli, server, &why);
+    if (rc && !(server && cli_user(cli))) /* who signs in anew needs no file */
+        return err_move(err, rc, &why);
+    cli->has_chosen = true;
+    return 0;
+}
+
+const char *cli_ca_file(const struct cli *cli) {
+    const char *path = opt_get_common(&cli->given, "ca-file");
+    return path ? path : cli_get_variable("KAAS_CA_FILE");
+}
+
+int cli_sign_in(struct cli *cli, const struct cli_account *who, struct err *err) {
+    _cleanup_free_ char *question = str_format("Password of %s at %s: ", who->user, cli->server);
+    struct cli_account account = *who;
+    int rc =
+        cli->password ? 0 : cli_get_password(cli, opt_get_common(&cli->given, "password-file"), question, &cli->password, err);
     account.password = cli->password;
-    return cli_client_sign_in(cli->client, &account, err);
+    return rc ? rc : cli_client_sign_in(cli->client, &account, err);
+}
+
+static int cli_sign_in_once(struct cli *cli, struct err *err) {
+    const struct cli_account account = {.user = cli_user(cli), .source = opt_get_common(&cli->given, "source")};
+    if (account.user)
+        return cli_sign_in(cli, &account, err);
+    (void)cli_usage(cli, err, "nobody is signed in at %s", cli->server);
+    return err_remedy(err, "run: kaasctl login %s, or add --user NAME before the command", cli->server);
 }
 
 /* For its admin socket. Who has no configuration is most likely at a machine of their own, not at a server that is to be set up. */
@@ -145,16 +216,20 @@ static int cli_load_config_to_connect(struct cli *cli, struct err *err) {
         return err_move(err, rc, &why);
     (void)err_set(err, rc, "which KaaS? This machine has no configuration %s", cli_config_path(cli));
     return err_remedy(
-        err, "give the server: --server https://HOST:PORT --user NAME; to make this machine a server, root runs: kaasctl init");
+        err, "give the server: --server https://HOST:PORT --user NAME, or once: kaasctl login https://HOST:PORT; to make "
+             "this machine a server, root runs: kaasctl init");
 }
 
 static int cli_open_client(struct cli *cli, struct err *err) {
-    struct cli_client_options options = {.server = opt_get_common(&cli->given, "server"),
-                                         .ca_file = opt_get_common(&cli->given, "ca-file")};
-    int rc = options.server ? 0 : cli_load_config_to_connect(cli, err);
+    struct cli_client_options options = {.ca_file = cli_ca_file(cli)};
+    int rc = cli_choose_server(cli, err);
+    if (!rc && !cli->server)
+        rc = cli_load_config_to_connect(cli, err);
     if (rc)
         return rc;
-    if (!options.server)
+    options.server = cli->server;
+    options.ca_pem = json_string_value(cli->ca_pem);
+    if (!cli->server)
         options.unix_socket = cli->config.server_admin_socket;
     rc = http_client_global_init(err);
     if (rc)
@@ -172,7 +247,9 @@ int cli_connect(struct cli *cli, struct err *err) {
     if (cli->client)
         return 0;
     rc = cli_open_client(cli, err);
-    return rc || !opt_get_common(&cli->given, "server") ? rc : cli_sign_in(cli, err);
+    if (rc || !cli->server)
+        return rc;
+    return cli->login ? cli_login_use(cli, err) : cli_sign_in_once(cli, err);
 }
 
 void cli_tell_stale(const struct cli *cli) {

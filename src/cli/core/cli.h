@@ -23,6 +23,12 @@ struct cli {
     const struct cli_command *command;
     struct opt_given given;    /* words are the arguments behind the command */
     struct cli_client *client; /* NULL until cli_connect */
+    char *server;              /* where kaasd is, in place of the admin socket; NULL: that. Valid from cli_choose_server on */
+    json_t *login;  /* the kept login there, by which this command is signed in, or which it is about; NULL: none. Has secrets */
+    json_t *ca_pem; /* with `server`: what the kept login there trusts; NULL: none */
+    const char *named_server; /* by an argument, as --server; NULL: by none */
+    bool is_about_login;      /* what this machine is does not matter */
+    bool has_chosen;
     char *password;   /* of --user: what was asked for at the sign-on, or is known before; NULL: not known yet. A secret */
     char *one_time;   /* a password that was made here, to be told once; NULL: none. A secret */
     json_t *object;   /* what the command is about: what its last argument names, or it found by itself; NULL: nothing (yet) */
@@ -49,7 +55,24 @@ char *cli_config_path_absolute(const struct cli *cli);
 /* Loads the configuration into cli->config, once; faults are told line by line. ERR_CONFIG. */
 int cli_load_config(struct cli *cli, struct err *err);
 
-/* Makes cli->client if there is none yet: by the admin socket of the configuration, or by --server with a sign-on. */
+/* Finds out, once, where kaasd is: cli->server, and cli->login where it is asked by that. By --server, --config, KAAS_SERVER; without these at the
+ * admin socket of this machine's configuration, if that may be read, else where one signed in last (kaasctl login). ERR_CONFIG for a file of logins
+ * that is not one's own. */
+int cli_choose_server(struct cli *cli, struct err *err);
+
+/* Who signs in with a password: --user or KAAS_USER; NULL: not said. */
+const char *cli_user(const struct cli *cli);
+
+/* The file with the CA of the server's certificate: --ca-file or KAAS_CA_FILE; NULL: not said. */
+const char *cli_ca_file(const struct cli *cli);
+
+/* Signs cli->client in at cli->server by a password, which is asked for unless --password-file is given. Errors of cli_client_sign_in. */
+int cli_sign_in(struct cli *cli, const struct cli_account *who, struct err *err);
+
+/* Refuses a server that was named, for what is done on the host of kaasd. */
+int cli_refuse_server(struct cli *cli, const char *why, struct err *err);
+
+/* Makes cli->client if there is none yet: by the admin socket, or at the server by the kept login, or with a sign-on. */
 int cli_connect(struct cli *cli, struct err *err);
 
 /* As cli_connect, but without signing in: for what everybody may ask. */

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fsutil.h"
 #include "http_client.h"
 #include "limits.h"
@@ -24,16 +25,26 @@
 #define SIGN_IN_TRIES 30U     /* where others of the same account sign in all the time */
 #define SIGN_IN_WAIT_MAX_S 5U /* longer ones are for a person to know of */
 #define STALE_BYTES 64
+#define AUTHORIZATION "Authorization: Bearer "
+#define COOKIE_BYTES 128
+#define COOKIE_NAME "__Host-kaas="
+#define SID_PART_BYTES 4096
 #define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
 
 struct cli_client {
     struct http_client *http;
     char *base; /* "https://host:port", without a slash at the end */
     char *unix_socket;
-    char *authorization; /* header line with the token */
+    char *authorization;      /* header line with the token */
+    int64_t token_ends_at_ms; /* by this machine's clock */
+    char session_expires_at[CLOCK_RFC3339_BYTES];
+    bool is_kept;        /* the session goes on when this ends */
+    cli_renew_fn *renew; /* NULL: a token that is refused stays refused */
+    void *renew_arg;
     json_t *problem;
-    char stale[STALE_BYTES]; /* KaaS-Stale of the last answer */
-    unsigned retry_after_s;  /* of the last answer; 0: it did not say so */
+    char cookie[COOKIE_BYTES]; /* Set-Cookie of the last answer. A secret */
+    char stale[STALE_BYTES];   /* KaaS-Stale of the last answer */
+    unsigned retry_after_s;    /* of the last answer; 0: it did not say so */
 };
 
 static bool cli_client_is_plain(unsigned char c) {
@@ -78,11 +89,11 @@ static int cli_client_make_http(struct cli_client *client, const struct cli_clie
         .unix_socket = o->unix_socket, .user_agent = "kaasctl/" PACKAGE_VERSION, .connect_timeout_ms = CONNECT_TIMEOUT_MS};
     int rc;
     strbuf_init(&ca, CA_BYTES_MAX);
-    rc = o->unix_socket ? 0 : cli_client_read_ca(o->ca_file, &ca, err);
+    rc = o->unix_socket || (!o->ca_file && o->ca_pem) ? 0 : cli_client_read_ca(o->ca_file, &ca, err);
     if (rc)
         return rc;
     if (!o->unix_socket)
-        options.trust.ca_pem = ca.data;
+        options.trust.ca_pem = ca.len ? ca.data : o->ca_pem;
     return http_client_new(&options, &client->http, err);
 }
 
@@ -108,9 +119,10 @@ int cli_client_new(const struct cli_client_options *options, struct cli_client *
 void cli_client_free(struct cli_client *client) {
     if (!client)
         return;
-    if (client->authorization)
+    if (client->authorization && !client->is_kept)
         (void)cli_client_call(client, &(struct cli_request){.method = "POST", .path = "/v2/logout"}, NULL, NULL);
     secret_free(client->authorization);
+    secret_wipe(client->cookie, sizeof(client->cookie));
     http_client_free(client->http);
     json_decref(client->problem);
     free(client->base);
@@ -240,6 +252,7 @@ static void cli_client_note_header(void *arg, const char *line, size_t n) {
     int64_t seconds = 0;
     if (noting->watch_cursor)
         cli_client_note_field(line, n, "KaaS-Watch-Cursor:", noting->watch_cursor, CLI_CURSOR_BYTES);
+    cli_client_note_field(line, n, "Set-Cookie:", noting->client->cookie, COOKIE_BYTES);
     cli_client_note_field(line, n, "KaaS-Stale:", noting->client->stale, STALE_BYTES);
     cli_client_note_field(line, n, "Retry-After:", wait, sizeof(wait));
     if (*wait && str_to_i64(wait, 0, UINT16_MAX, &seconds))
@@ -249,7 +262,7 @@ static void cli_client_note_header(void *arg, const char *line, size_t n) {
 static int cli_client_send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
                                    struct strbuf *reply, long *status, struct err *err) {
     _cleanup_free_ char *url = str_format("%s%s", client->base, request->path), *type = NULL;
-    const char *headers[5] = {"Accept: application/json, application/problem+json", "X-KaaS: 1"};
+    const char *headers[8] = {"Accept: application/json, application/problem+json", "X-KaaS: 1"};
     struct cli_client_noting noting = {.client = client, .watch_cursor = request->watch_cursor};
     struct http_exchange exchange = {.method = request->method,
                                      .url = url,
@@ -273,10 +286,12 @@ static int cli_client_send_request(struct cli_client *client, const struct cli_r
     n += type != NULL;
     if (client->authorization)
         headers[n++] = client->authorization;
+    for (const char *const *more = request->headers; more && *more && n + 1 < ARRAY_COUNT(headers); more++)
+        headers[n++] = *more;
     return http_client_run(client->http, &exchange, reply, status, &why) ? cli_client_no_answer(client, request, &why, err) : 0;
 }
 
-int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err) {
+static int cli_client_call_once(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err) {
     _cleanup_strbuf_ struct strbuf body, reply;
     long status = 0;
     int rc;
@@ -285,12 +300,27 @@ int cli_client_call(struct cli_client *client, const struct cli_request *request
     json_decref(client->problem);
     client->problem = NULL;
     client->stale[0] = 0;
+    client->cookie[0] = 0;
     client->retry_after_s = 0;
     rc = request->body ? json_write(request->body, &body, err) : 0;
     if (rc)
         return rc;
     rc = cli_client_send_request(client, request, request->text ? request->text : &body, &reply, &status, err);
     return rc ? rc : cli_client_judge(client, request, &reply, status, out, err);
+}
+
+/* What was refused for its token was not done, so that it may be sent again. */
+int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err) {
+    cli_renew_fn *const renew = client->renew;
+    struct err why = {0};
+    int rc = cli_client_call_once(client, request, out, &why);
+    if (!renew || (rc != ERR_UNAUTHENTICATED && rc != ERR_TOKEN_EXPIRED && rc != ERR_SESSION_ENDED))
+        return rc ? err_move(err, rc, &why) : 0;
+    client->renew = NULL; /* it makes calls, too */
+    rc = renew(client->renew_arg, err);
+    rc = rc ? rc : cli_client_call_once(client, request, out, err);
+    client->renew = renew;
+    return rc;
 }
 
 /* One page of at most `wanted` items; *cursor is replaced by that of the next one, NULL at the end. */
@@ -339,14 +369,47 @@ const json_t *cli_client_problem(const struct cli_client *client) {
 
 /* -- sign-on -------------------------------------------------------------------------------------------------------------- */
 
+/* The id of the session, which the token is of: a claim of it. It is only sent back, so that the signature need not be looked at. */
+static void cli_client_put_session(const char *token, json_t *login) {
+    const char *begin = strchr(token, '.'), *end = begin ? strchr(begin + 1, '.') : NULL;
+    uint8_t text[SID_PART_BYTES];
+    _cleanup_json_ json_t *claims = NULL;
+    long n = end ? str_unbase64url(begin + 1, (size_t)(end - begin - 1), text, sizeof(text)) : -1;
+    if (n > 0 && !json_parse((const char *)text, (size_t)n, &claims, NULL))
+        json_put_string(login, "session_id", json_get_string(claims, "sid"));
+}
+
+static void cli_client_put_token(const struct cli_client *client, json_t *login) {
+    const char *token = client->authorization + strlen(AUTHORIZATION);
+    json_wipe_string(json_object_get(login, "token"));
+    json_put_string(login, "token", token);
+    json_put_int(login, "token_ends_at_ms", client->token_ends_at_ms);
+    json_put_string(login, "session_expires_at", client->session_expires_at);
+    cli_client_put_session(token, login);
+}
+
+/* The refresh token is a cookie's value; without one the session goes on for as long as the token does. */
+static void cli_client_put_refresh(struct cli_client *client, json_t *login) {
+    char *value = client->cookie + strlen(COOKIE_NAME);
+    json_wipe_string(json_object_get(login, "refresh_token"));
+    (void)json_object_del(login, "refresh_token");
+    if (!str_starts(client->cookie, COOKIE_NAME))
+        return;
+    value[strcspn(value, ";")] = 0;
+    if (*value)
+        json_put_string(login, "refresh_token", value);
+}
+
 static int cli_client_take_token(struct cli_client *client, json_t *answer, struct err *err) {
-    const char *token = json_get_string(answer, "access_token");
-    char *line = token ? str_format("Authorization: Bearer %s", token) : NULL;
+    const char *token = json_get_string(answer, "access_token"), *end = json_get_string(answer, "session_expires_at");
+    char *line = token ? str_format(AUTHORIZATION "%s", token) : NULL;
     json_wipe_string(json_object_get(answer, "access_token"));
     if (!line)
         return err_set(err, ERR_PROTOCOL, "the answer to the sign-on holds no token");
     secret_free(client->authorization);
     client->authorization = line;
+    client->token_ends_at_ms = clock_wall_ms() + 1000 * json_get_int(answer, "expires_in", 0);
+    (void)snprintf(client->session_expires_at, sizeof(client->session_expires_at), "%s", end ? end : "");
     return 0;
 }
 
@@ -383,6 +446,71 @@ int cli_client_sign_in(struct cli_client *client, const struct cli_account *acco
     } while (cli_client_waits_for_turn(client, rc, ++tries));
     json_wipe_string(json_object_get(body, "password"));
     return rc ? err_move(err, rc, &why) : cli_client_take_token(client, answer, err);
+}
+
+/* -- a login that is kept --------------------------------------------------------------------------------------------------- */
+
+int cli_client_keep(struct cli_client *client, json_t *login, struct err *err) {
+    int rc = cli_client_call(client, &(struct cli_request){.method = "POST", .path = "/v2/session/cookie"}, NULL, err);
+    if (rc)
+        return rc;
+    cli_client_put_refresh(client, login);
+    cli_client_put_token(client, login);
+    client->is_kept = true;
+    return 0;
+}
+
+int cli_client_use(struct cli_client *client, const json_t *login, struct err *err) {
+    char *line = str_format(AUTHORIZATION "%s", json_get_string(login, "token"));
+    if (!line)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    secret_free(client->authorization);
+    client->authorization = line;
+    client->is_kept = true;
+    return 0;
+}
+
+/* A call with the refresh token in place of the token. */
+static int cli_client_call_by_refresh(struct cli_client *client, const char *path, const json_t *login, json_t **answer,
+                                      struct err *err) {
+    const char *refresh = json_get_string(login, "refresh_token"), *sid = json_get_string(login, "session_id");
+    _cleanup_secret_ char *cookie = str_format("Cookie: " COOKIE_NAME "%s", refresh ? refresh : "");
+    _cleanup_free_ char *replaces = sid ? str_format("KaaS-Replaces: %s", sid) : NULL;
+    const char *headers[] = {cookie, replaces, NULL};
+    if (!cookie)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    secret_free(client->authorization);
+    client->authorization = NULL;
+    return cli_client_call(client, &(struct cli_request){.method = "POST", .path = path, .headers = headers}, answer, err);
+}
+
+int cli_client_refresh(struct cli_client *client, json_t *login, struct err *err) {
+    _cleanup_json_ json_t *answer = NULL;
+    int rc = 0;
+    if (json_get_string(login, "refresh_token"))
+        rc = cli_client_call_by_refresh(client, "/v2/token/refresh", login, &answer, err);
+    if (!rc && !answer)
+        return err_set(err, ERR_SESSION_ENDED, "the login has ended");
+    rc = rc ? rc : cli_client_take_token(client, answer, err);
+    if (rc)
+        return rc;
+    client->is_kept = true;
+    cli_client_put_refresh(client, login);
+    cli_client_put_token(client, login);
+    return 0;
+}
+
+int cli_client_end(struct cli_client *client, const json_t *login, struct err *err) {
+    int rc;
+    if (json_get_string(login, "refresh_token"))
+        return cli_client_call_by_refresh(client, "/v2/logout", login, NULL, err);
+    rc = cli_client_use(client, login, err);
+    return rc ? rc : cli_client_call(client, &(struct cli_request){.method = "POST", .path = "/v2/logout"}, NULL, err);
+}
+
+void cli_client_on_refused(struct cli_client *client, cli_renew_fn *renew, void *arg) {
+    client->renew = renew;
+    client->renew_arg = arg;
 }
 
 const char *cli_client_stale(const struct cli_client *client) {

@@ -15,13 +15,14 @@ struct cli_client;
 struct cli_client_options {
     const char *unix_socket;
     const char *server;  /* "https://host:port" */
-    const char *ca_file; /* with server: PEM file; NULL: the certificates of the system */
+    const char *ca_file; /* with server: PEM file; NULL: */
+    const char *ca_pem;  /* its text; NULL: the certificates of the system */
 };
 
 /* Makes a client; connects to nothing yet. ERR_INVALID (URL), ERR_IO (CA file), ERR_CONFIG. Freed by cli_client_free. */
 int cli_client_new(const struct cli_client_options *options, struct cli_client **out, struct err *err);
 
-/* Signs out if signed in, and frees. NULL is allowed. */
+/* Signs out if signed in, unless the token is kept, and frees. NULL is allowed. */
 void cli_client_free(struct cli_client *client);
 CLEANUP_DEFINE(struct cli_client, cli_client_free);
 
@@ -38,6 +39,25 @@ int cli_client_sign_in(struct cli_client *client, const struct cli_account *acco
 /* Gets a new token in place of the one of the sign-on, before that ends; nothing without a sign-on. Errors of cli_client_call. */
 int cli_client_renew(struct cli_client *client, struct err *err);
 
+/* -- a login that is kept: {token, token_ends_at_ms, refresh_token, session_id, session_expires_at} -- */
+
+/* After cli_client_sign_in: has the session go on beyond this program, and puts into `login` what is to be kept. Errors of cli_client_call. */
+int cli_client_keep(struct cli_client *client, json_t *login, struct err *err);
+
+/* Uses the token of a kept login from now on; the session is not ended with the client. ERR_NOMEM. */
+int cli_client_use(struct cli_client *client, const json_t *login, struct err *err);
+
+/* Exchanges the refresh token of a kept login for a new one and a new token, which replace those in it and are used from now on. ERR_SESSION_ENDED
+ * where that is over; errors of cli_client_call. */
+int cli_client_refresh(struct cli_client *client, json_t *login, struct err *err);
+
+/* Ends the session of a kept login. Errors of cli_client_call. */
+int cli_client_end(struct cli_client *client, const json_t *login, struct err *err);
+
+/* How another token is got where kaasd refuses the present one: cli_client_call asks this once for each call, then sends the call again. */
+typedef int cli_renew_fn(void *arg, struct err *err);
+void cli_client_on_refused(struct cli_client *client, cli_renew_fn *renew, void *arg);
+
 #define CLI_CURSOR_BYTES 65
 
 /* One call. */
@@ -49,6 +69,7 @@ struct cli_request {
     const char *text_type;
     char *watch_cursor;   /* gets the KaaS-Watch-Cursor of the answer (CLI_CURSOR_BYTES) if there is one; NULL: not wanted */
     struct strbuf *reply; /* gets the answer as it is, in place of *out; NULL: it is JSON */
+    const char *const *headers; /* more of them, ended by NULL; NULL: none */
     bool is_merge_patch;
 };
 

@@ -79,9 +79,10 @@ int cli_show_result(struct cli *cli, json_t *answer, struct err *err);
 /* -- what commands do by themselves: the members `run`, `more` and `tell` of the table -------------------------------------------- */
 
 typedef int cli_run_fn(struct cli *cli, struct err *err);
-cli_run_fn cmd_init, cmd_db_migrate, cmd_db_status, cmd_config_check, cmd_vcenter_status, cmd_cluster_import, cmd_audit_actions,
-    cmd_audit_verify, cmd_audit_accept, cmd_session_end, cmd_key_rotate_master, cmd_key_remove_master, cmd_key_forget_sealed,
-    cmd_doctor, cmd_health, cmd_version, cmd_metrics, cmd_backup, cmd_restore, cmd_uninstall, cmd_support_bundle;
+cli_run_fn cmd_login, cmd_logout, cmd_init, cmd_db_migrate, cmd_db_status, cmd_config_check, cmd_vcenter_status,
+    cmd_cluster_import, cmd_audit_actions, cmd_audit_verify, cmd_audit_accept, cmd_session_end, cmd_key_rotate_master,
+    cmd_key_remove_master, cmd_key_forget_sealed, cmd_doctor, cmd_health, cmd_version, cmd_metrics, cmd_backup, cmd_restore,
+    cmd_uninstall, cmd_support_bundle;
 typedef int cli_more_fn(struct cli *cli, json_t *body, struct err *err);
 cli_more_fn cmd_vcenter_add, cmd_vcenter_set, cmd_vcenter_trust, cmd_vcenter_set_password, cmd_vcenter_set_login_account,
     cmd_vcenter_test_login_account, cmd_vcenter_set_hx_credential, cmd_vcenter_register, cmd_vcenter_unregister, cmd_cluster_add,

@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli.h"
 #include "cli_command.h"
+#include "cli_logins.h"
 #include "cli_table.h"
 #include "http_client.h"
 #include "secret.h"
@@ -29,6 +31,9 @@ static void kaasctl_done(struct cli *cli) {
     secret_free(cli->password);
     secret_free(cli->one_time);
     json_decref(cli->object);
+    json_decref(cli->ca_pem);
+    login_free(cli->login);
+    free(cli->server);
     config_free(&cli->config);
     opt_done(&cli->given);
     strbuf_done(&cli->out);
