@@ -12,11 +12,13 @@ from conftest import MakePage
 from env.wait import until
 from mock_kaasd import REQUEST_ID, MockKaasd, Refusal
 from playwright.sync_api import Page, Route, expect
+from sample import ident
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
 ALICE = "alice@AD.TEST"
 KERBEROS = "Sign in with Kerberos"
+PROD = f"#/clusters/{ident('cluster prod-2')}"
 
 
 @pytest.fixture
@@ -66,6 +68,95 @@ def test_vcenter_account_that_is_refused_keeps_its_fields(mock: MockKaasd, make_
     expect(alert).to_contain_text("The vCenter that checks your password cannot be reached right now.")
     expect(page.get_by_text("kaasctl")).to_have_count(0)
     shots(page, "sign-in.vcenter-away.tab")
+
+
+def test_a_refusal_is_told_beside_the_password_and_all_else_stays(many: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(many, make_page)
+    page = watched.page
+    choice, name, password = page.get_by_role("combobox", name="Account"), page.get_by_label("User name"), page.get_by_label("Password")
+    choice.select_option("directory:lab")
+    name.fill("alice")
+    for refusal, told in (
+            (None, "The user name or password is not right."),
+            (Refusal(503, "database_unavailable", "x", headers={"Retry-After": "3"}), "The service cannot reach its database."),
+            (Refusal(503, "busy", "x", headers={"Retry-After": "3"}), "The service has too much to do."),
+            (Refusal(429, "too_many_requests", "x", headers={"Retry-After": "9"}), "Too many attempts. Try again in 9 seconds."),
+            (Refusal(502, "upstream_unreachable", "x"), "The directory lab, which checks your password, cannot be reached right now."),
+            (Refusal(403, "forbidden", "x"), "you may not use it yet")):
+        many.world.refusals = {"/v2/login/password": refusal} if refusal else {}
+        password.fill("wrong")
+        page.keyboard.press("Enter")
+        alert = page.get_by_role("alert")
+        expect(alert).to_contain_text(told)
+        expect(password).to_be_focused()
+        expect(password).to_have_value("")
+        expect(password).to_have_attribute("aria-invalid", "true" if refusal is None else "false")
+        expect(password).to_have_attribute("aria-describedby", "password-hint failure")
+        assert (choice.input_value(), name.input_value()) == ("directory:lab", "alice")
+        submit = page.get_by_role("button", name="Sign in", exact=True).bounding_box()
+        assert password.bounding_box()["y"] < alert.bounding_box()["y"] < submit["y"]
+        assert watched.axe() == []
+    shots(page, "sign-in.no-role-beside.tab")
+    many.world.refusals = {}
+    many.world.users["lab", "alice"] = ("secret", "user")
+    password.fill("secret")
+    page.keyboard.press("Enter")
+    list_shown(page)
+
+
+@pytest.mark.parametrize("how", ["away", "silent"])
+def test_a_service_that_is_away_takes_nothing_but_the_password(many: MockKaasd, make_page: MakePage, how: str) -> None:
+    watched = make_page()
+    page = watched.page
+    page.clock.install()
+    page.goto(f"{many.url}/ui/")
+    watched.choose("vCenter account")
+    vcenter = page.get_by_role("textbox", name="vCenter", exact=True)
+    name, password = page.get_by_label("User name"), page.get_by_label("Password")
+    for field, text in ((vcenter, "vc.example.com"), (name, "anna@vsphere.local"), (password, "secret")):
+        field.fill(text)
+    page.route("**/v2/login/password", lambda route: route.abort() if how == "away" else None, times=1)
+    with page.expect_request("**/v2/login/password"):
+        page.keyboard.press("Enter")
+    if how == "silent":
+        page.clock.run_for(31_000)
+    expect(page.get_by_role("alert")).to_contain_text("did not answer in time" if how == "silent" else "The service does not answer.")
+    expect(password).to_be_focused()
+    assert [field.input_value() for field in (vcenter, name, password)] == ["vc.example.com", "anna@vsphere.local", ""]
+    watched.choose("Local account")  # and back: what was typed waits there
+    expect(vcenter).to_be_hidden()
+    watched.choose("vCenter account")
+    assert [field.input_value() for field in (vcenter, name)] == ["vc.example.com", "anna@vsphere.local"]
+    password.fill("secret")
+    page.keyboard.press("Enter")
+    list_shown(page)
+
+
+@pytest.mark.parametrize("place", ["#/clusters?q=prod&state=ready,degraded&sort=name&size=25", f"{PROD}/nodes", "#/overview"])
+def test_after_the_end_of_a_session_one_is_where_one_was(mock: MockKaasd, make_page: MakePage, place: str) -> None:
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{mock.url}/ui/{place}")
+    watched.fill_and_submit("anna@vsphere.local", "secret", "vc.example.com")
+    shown = page.locator("kaas-cluster-table tbody tr, kaas-node-table tbody tr, kaas-overview .figure")
+    shown.first.wait_for()
+    before = (page.evaluate("location.hash"), shown.count(), page.evaluate("history.length"))
+    assert before[0] == place
+    for _ in range(2):
+        mock.world.ended |= {session["id"] for session, _ in mock.world.sessions.values()}
+        expect(page.get_by_role("alert")).to_contain_text("Your session has ended. Sign in again.")
+        expect(page.get_by_label("Password")).to_be_focused()
+        expect(page.get_by_label("User name")).to_have_value("anna@vsphere.local")
+        expect(page.get_by_role("textbox", name="vCenter", exact=True)).to_have_value("vc.example.com")
+        for password in ("wrong", "secret"):
+            page.get_by_label("Password").fill(password)
+            page.keyboard.press("Enter")
+            page.locator("kaas-sign-in #failure kaas-notice").or_(shown).first.wait_for()
+        shown.first.wait_for()
+        assert (page.evaluate("location.hash"), shown.count(), page.evaluate("history.length")) == before
+    watched.sign_out()
+    expect(page.get_by_label("User name")).to_be_focused()
+    expect(page.get_by_label("User name")).to_have_value("")  # who comes next is somebody else
 
 
 def test_only_local_accounts(mock: MockKaasd, make_page: MakePage) -> None:

@@ -23,7 +23,7 @@ export const signInStyles = css`
   .choice label { position: relative; }
   .choice label + label { border-left: 1px solid var(--line-strong); }
   .choice input { position: absolute; inset: 0; opacity: 0; margin: 0; width: 100%; height: 100%; cursor: pointer; }
-  .choice span { display: grid; place-items: center; min-height: var(--control); padding: var(--space-1) var(--space-2); text-align: center; font-weight: 500; }
+  .choice span { height: 100%; display: grid; place-items: center; min-height: var(--control); padding: var(--space-1) var(--space-2); text-align: center; font-weight: 500; }
   .choice input:checked + span { background: var(--accent); color: var(--accent-text); }
   .choice input:focus-visible + span { outline: 2px solid var(--focus); outline-offset: -4px; }
   .choice input:checked:focus-visible + span { outline-color: var(--accent-text); }

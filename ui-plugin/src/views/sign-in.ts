@@ -21,6 +21,9 @@ import { signInStyles } from '../styles/sign-in.js';
 
 /** As the service takes them; a vCenter is a host name with a port. */
 const MAX_LENGTH: Record<SignInField, number> = { vcenter: 259, username: 256, password: 1024 };
+/** What was typed, but for the password, by who signed in last on this page: when the session ends by itself, it is most likely the same person again. */
+let typedLast: Omit<SignInForm, 'password'> | null = null;
+
 /** So many accounts stand side by side; more are a list to choose from. */
 const SIDE_BY_SIDE = 2;
 
@@ -36,7 +39,8 @@ export class SignIn extends LitElement {
   @state() private ways: LoginWays | null = null;
   @state() private account: Account = 'local';
   @state() private busy: 'password' | 'kerberos' | null = null;
-  @state() private failure: FailureText | null = null;
+  /** `by`: beside what it is told. */
+  @state() private failure: { by: 'password' | 'kerberos'; text: FailureText; isWrong: boolean } | null = null;
   @state() private missing: readonly SignInField[] = [];
 
   @query('form') private form!: HTMLFormElement;
@@ -44,10 +48,12 @@ export class SignIn extends LitElement {
   private attempt: AbortController | null = null;
 
   override async firstUpdated() {
+    if (this.reason === 'signed-out' || this.reason === 'signed-out-here-only') typedLast = null;
     await this.learnWays();
     if (!this.isConnected) return;
     await this.updateComplete;
-    this.focusField('username');
+    this.fill(typedLast);
+    this.focusField(typedLast ? 'password' : 'username');
     if (this.ways?.kerberos === 'auto' && this.reason === 'first' && recall('signed-out') === null) await this.useKerberos(true);
   }
 
@@ -71,9 +77,10 @@ export class SignIn extends LitElement {
     return html`${ways.kerberos === 'off' ? nothing : this.renderKerberos()}
       <form novalidate aria-labelledby="title" @submit=${this.submit}>
         ${this.renderAccounts(accountsOf(ways))}
-        ${this.account === 'vcenter' ? this.renderField('vcenter', strings.signIn.vcenterAddress, strings.signIn.vcenterHint) : nothing}
+        ${this.renderField('vcenter', strings.signIn.vcenterAddress, strings.signIn.vcenterHint, this.account !== 'vcenter')}
         ${this.renderField('username', strings.signIn.username, this.usernameHint())}
         ${this.renderField('password', strings.signIn.password, '')}
+        <div id="failure" role="alert">${this.renderFailure('password')}</div>
         <button class="primary" type="submit" ?disabled=${this.busy === 'password'}>${this.busy === 'password' ? strings.signIn.busy : strings.signIn.submit}</button>
       </form>`;
   }
@@ -83,8 +90,13 @@ export class SignIn extends LitElement {
     const quiet = this.reason === 'signed-out';
     return html`<div role="alert">
       ${ended && !this.failure ? html`<kaas-notice .tone=${quiet ? 'good' : 'warning'}>${ended}</kaas-notice>` : nothing}
-      ${this.failure ? html`<kaas-notice tone="bad" heading=${strings.error.signInTitle} .failure=${this.failure}></kaas-notice>` : nothing}
+      ${this.renderFailure('kerberos')}
     </div>`;
+  }
+
+  private renderFailure(by: 'password' | 'kerberos') {
+    if (this.failure?.by !== by) return nothing;
+    return html`<kaas-notice tone="bad" heading=${strings.error.signInTitle} .failure=${this.failure.text}></kaas-notice>`;
   }
 
   private renderKerberos() {
@@ -115,13 +127,15 @@ export class SignIn extends LitElement {
     </div>`;
   }
 
-  private renderField(name: SignInField, label: string, hint: string) {
+  /** A field that is hidden keeps what was typed. */
+  private renderField(name: SignInField, label: string, hint: string, isHidden = false) {
     const missing = this.missing.includes(name);
+    const isWrong = missing || (name === 'password' && this.failure?.isWrong === true);
     const autocomplete = { vcenter: 'off', username: 'username', password: 'current-password' } as const;
-    return html`<div class="field">
+    return html`<div class="field" ?hidden=${isHidden}>
       <label for=${name}>${label}</label>
       <input id=${name} name=${name} type=${name === 'password' ? 'password' : 'text'} autocomplete=${autocomplete[name]} autocapitalize="none"
-        spellcheck="false" required maxlength=${MAX_LENGTH[name]} aria-invalid=${missing} aria-describedby="${name}-hint" />
+        spellcheck="false" required maxlength=${MAX_LENGTH[name]} aria-invalid=${isWrong} aria-describedby=${name === 'password' ? 'password-hint failure' : `${name}-hint`} />
       <p id="${name}-hint" class="hint ${missing ? 'missing' : 'soft'}">${missing ? strings.signIn.missing[name] : hint}</p>
     </div>`;
   }
@@ -139,7 +153,7 @@ export class SignIn extends LitElement {
       // The usual form is as good as it was; what is wrong shows when it is sent.
       if (!(error instanceof ApiError)) throw error;
     }
-    this.account = firstAccount(accountsOf(ways), recall('account'));
+    this.account = firstAccount(accountsOf(ways), typedLast?.account ?? recall('account'));
     this.ways = ways;
   }
 
@@ -161,10 +175,11 @@ export class SignIn extends LitElement {
     this.failure = null;
     try {
       await this.session.signInKerberos(attempt.signal);
+      typedLast = null;
       remember('signed-out', null);
     } catch (error) {
       if (isAborted(error)) return;
-      this.failure = byItself && isQuietKerberosFailure(error) ? null : describeKerberosFailure(error);
+      this.failure = byItself && isQuietKerberosFailure(error) ? null : { by: 'kerberos', text: describeKerberosFailure(error), isWrong: false };
     } finally {
       if (this.attempt === attempt) this.attempt = null;
       if (this.busy === 'kerberos') this.busy = null;
@@ -183,6 +198,8 @@ export class SignIn extends LitElement {
     this.failure = null;
     try {
       await this.session.signIn({ username: form.username, password: form.password, source: sourceOf(form) });
+      const { password: _, ...typed } = form;
+      typedLast = typed;
       remember('account', form.account);
       remember('signed-out', null);
       this.form?.reset();
@@ -195,12 +212,18 @@ export class SignIn extends LitElement {
 
   /** All but the password stays: what is wrong is mended, not typed again. */
   private async refuse(error: unknown, account: Account) {
-    this.failure = describeSignInFailure(error, account);
-    const password = this.field('password');
-    if (password) password.value = '';
-    const wrong = error instanceof ApiError && error.code === 'invalid_credentials';
+    const isWrong = error instanceof ApiError && error.code === 'invalid_credentials';
+    this.failure = { by: 'password', text: describeSignInFailure(error, account), isWrong };
+    this.fill({ password: '' });
     await this.updateComplete;
-    this.focusField(wrong ? 'password' : 'username');
+    this.focusField('password');
+  }
+
+  private fill(values: Partial<Record<SignInField, string>> | null) {
+    for (const name of ['vcenter', 'username', 'password'] as const) {
+      const field = this.field(name);
+      if (field && values?.[name] !== undefined) field.value = values[name];
+    }
   }
 
   private read(): SignInForm {
