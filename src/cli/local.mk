@@ -44,6 +44,8 @@ src_cli_kaasctl_SOURCES = \
     src/cli/core/cli_show.h \
     src/cli/core/cli_table.c \
     src/cli/core/cli_table.h \
+    src/cli/core/cli_yaml.c \
+    src/cli/core/cli_yaml.h \
     src/cli/core/kaasctl.c
 src_cli_kaasctl_LDADD = src/pilot/libpilot.a src/hx/libhx.a src/vim/libvim.a src/vim/libvim25.a $(GSOAP_LIBS) src/setup/libsetup.a src/store/libstore.a src/token/libtoken.a src/config/libconfig.a \
     src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MARIADB_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) \

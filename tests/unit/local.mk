@@ -32,6 +32,7 @@ UNIT_TESTS = \
     tests/unit/cli/test_cli_opt \
     tests/unit/cli/test_cli_prompt \
     tests/unit/cli/test_cli_table \
+    tests/unit/cli/test_cli_yaml \
     tests/unit/config/test_config \
     tests/unit/config/test_ovf_env \
     tests/unit/gss/test_challenge \
@@ -213,6 +214,8 @@ tests_unit_cli_test_cli_prompt_SOURCES = tests/unit/cli/test_cli_prompt.c src/cl
 tests_unit_cli_test_cli_prompt_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 tests_unit_cli_test_cli_table_SOURCES = tests/unit/cli/test_cli_table.c src/cli/core/cli_table.c
 tests_unit_cli_test_cli_table_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
+tests_unit_cli_test_cli_yaml_SOURCES = tests/unit/cli/test_cli_yaml.c src/cli/core/cli_yaml.c src/cli/core/cli_table.c
+tests_unit_cli_test_cli_yaml_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 CLI_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_CLI) $(CMOCKA_CFLAGS)
 
 # whose request and answer are made of plain values, in place of those of src/httpd

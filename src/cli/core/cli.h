@@ -18,6 +18,9 @@ enum cli_status {
 #undef EXIT_STATUS
 };
 
+/* --output */
+enum cli_format { CLI_TABLE, CLI_JSON, CLI_YAML, CLI_NAME };
+
 /* One run of the program. */
 struct cli {
     const struct cli_command *command;
@@ -37,7 +40,9 @@ struct cli {
     bool is_done;     /* nothing is left to do: the steps end here */
     struct config config;
     bool has_config;
-    bool is_json;           /* --output json */
+    enum cli_format format; /* --output */
+    bool is_json;           /* not a table: for programs, by show_json */
+    unsigned documents;     /* of YAML, shown so far */
     bool is_quiet_error;    /* the error has been told line by line */
     enum cli_status status; /* set where the error code alone does not tell the exit status */
     int signal;             /* the program ends by this one, once it has tidied up; 0: it does not */

@@ -462,10 +462,19 @@ static int cli_command_parse_check_given(const struct cli *cli, struct err *err)
 }
 
 static int parse_check_common(struct cli *cli, struct err *err) {
+    static const char *const formats[] = {[CLI_TABLE] = "table", [CLI_JSON] = "json", [CLI_YAML] = "yaml", [CLI_NAME] = "name"};
     const char *format = opt_get_common(&cli->given, "output");
-    cli->is_json = str_eq(format, "json");
-    if (format && !cli->is_json && !str_eq(format, "table"))
-        return err_set(err, ERR_INVALID, "--output must be table or json, not \"%s\"", format);
+    const struct cli_command *c = cli->command;
+    const bool is_read = c->list || (c->object && (!c->call || str_starts(c->call, "GET ")));
+    size_t i = 0;
+    while (format && i < ARRAY_COUNT(formats) && !str_eq(format, formats[i]))
+        i++;
+    if (i == ARRAY_COUNT(formats))
+        return err_set(err, ERR_INVALID, "--output must be table, json, yaml or name, not \"%s\"", format);
+    cli->format = (enum cli_format)i;
+    cli->is_json = i != CLI_TABLE;
+    if (i == CLI_NAME && !is_read) /* such as a one-time password would be lost */
+        return err_set(err, ERR_INVALID, "--output name is for what lists and shows");
     if (opt_get_common(&cli->given, "server") && opt_get_common(&cli->given, "config"))
         return err_set(err, ERR_INVALID, "give either --server or --config, not both");
     return 0;

@@ -21,6 +21,7 @@ struct cli_command {
     const struct cli_column *list;   /* the answer is a list that has these columns; */
     const struct cli_column *object; /* or one object; */
     const char *says;                /* or one line says that it is done */
+    bool has_ids;                    /* its items are known by their ids, whatever they are named */
     int lines;                       /* of a list, where --lines is not given; 0: all */
     const char *if_empty;            /* wrong usage, if nothing is given that could be sent */
     const char *if_ambiguous; /* remedy when a name fits several, which are told; "": that of kaasd; NULL: it does not happen */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_command.h"
+#include "cli_yaml.h"
 #include "clock.h"
 #include "str.h"
 
@@ -200,7 +202,7 @@ int show_list(struct cli *cli, const json_t *items, const struct cli_column *col
     if (cli->is_json)
         return show_json(cli, items, err);
     table_init(&t, show_count(columns), 0);
-    for (const struct cli_column *c = columns; c->title; c++)
+    for (const struct cli_column *c = columns; c->title && !opt_get_common(&cli->given, "no-headers"); c++)
         table_add(&t, c->title);
     show_add_items(&t, items, columns);
     return table_write(&t, &cli->out, err);
@@ -246,30 +248,69 @@ void show_gap(struct cli *cli) {
         strbuf_addc(&cli->out, '\n');
 }
 
-/* -- JSON ----------------------------------------------------------------------------------------------------------------- */
+/* -- for programs ----------------------------------------------------------------------------------------------------------------- */
 
-/* JSON leaves DEL, C1 and the marks of writing direction as they are, but a terminal acts on them. They stand in strings only, where
- * the escape means the same (RFC 8259 section 7). */
-static void show_add_harmless(struct strbuf *out, const char *text, size_t len) {
-    while (len) {
-        uint32_t c = 0;
-        size_t n = str_utf8_next(text, len, &c);
-        if (!n)
-            n = 1;
-        if (c >= 0x7f && c < 0x10000 && text_is_harmful(c))
-            strbuf_addf(out, "\\u%04x", (unsigned)c);
-        else
-            strbuf_add(out, text, n);
-        text += n;
-        len -= n;
+/* A line for each that other commands and xargs(1) take as one argument: the name, or the id where the name is of several, or has what xargs takes apart. */
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@:+=-"
+
+static const char *show_first_of(const json_t *item, const char *const *members) {
+    const char *text = NULL;
+    while (!text && *members)
+        text = json_string_value(show_member(item, *members++));
+    return text;
+}
+
+static const char *show_name_of(const json_t *item) {
+    static const char *const members[] = {"name", "path", "hx_cluster.name", NULL};
+    return show_first_of(item, members);
+}
+
+static const char *show_id_of(const json_t *item) {
+    static const char *const members[] = {"id", "moref", "hx_cluster.id", "kid", NULL};
+    return show_first_of(item, members);
+}
+
+static bool show_is_argument(const char *name) {
+    return *name && *name != '-' && !name[strspn(name, NAME_CHARS)];
+}
+
+static int show_names_of(struct cli *cli, const json_t *items, struct err *err) {
+    _cleanup_json_ json_t *counts = json_object();
+    const json_t *item;
+    size_t i;
+    json_array_foreach ((json_t *)(uintptr_t)items, i, item) {
+        const char *name = show_name_of(item);
+        if (name)
+            json_put_int(counts, name, json_get_int(counts, name, 0) + 1);
     }
+    json_array_foreach ((json_t *)(uintptr_t)items, i, item) {
+        const char *name = show_name_of(item), *id = show_id_of(item);
+        const bool is_good = name && !cli->command->has_ids && show_is_argument(name) && json_get_int(counts, name, 0) == 1;
+        if (!name && !id)
+            return cli_usage(cli, err, "what this command shows has neither names nor ids");
+        text_add_clean(&cli->out, is_good || !id ? name : id);
+        strbuf_addc(&cli->out, '\n');
+    }
+    return strbuf_check(&cli->out, "output", err);
+}
+
+static int show_yaml(struct cli *cli, const json_t *value, struct err *err) {
+    if (cli->documents++)
+        strbuf_adds(&cli->out, "---\n");
+    return yaml_write(value, &cli->out, err);
 }
 
 int show_json(struct cli *cli, const json_t *value, struct err *err) {
-    char *text = json_dumps(value, JSON_INDENT(INDENT) | JSON_ENCODE_ANY);
+    _cleanup_json_ json_t *one = json_is_array(value) ? NULL : json_pack("[O]", value);
+    char *text;
+    if (cli->format == CLI_NAME)
+        return show_names_of(cli, one ? one : value, err);
+    if (cli->format == CLI_YAML)
+        return show_yaml(cli, value, err);
+    text = json_dumps(value, JSON_INDENT(INDENT) | JSON_ENCODE_ANY);
     if (!text)
         return err_set(err, ERR_NOMEM, "out of memory");
-    show_add_harmless(&cli->out, text, strlen(text));
+    text_add_json(&cli->out, text, strlen(text));
     strbuf_addc(&cli->out, '\n');
     free(text);
     return strbuf_check(&cli->out, "output", err);

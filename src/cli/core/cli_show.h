@@ -40,13 +40,13 @@ int show_rows(const json_t *items, const struct cli_column *columns, struct strb
 /* Appends lines of an object: a title and a value for each column. */
 int show_pairs(const json_t *object, const struct cli_column *columns, struct strbuf *out, struct err *err);
 
-/* Appends a list: a table, or the items as JSON. */
+/* Appends a list: a table, or the items as show_json. */
 int show_list(struct cli *cli, const json_t *items, const struct cli_column *columns, struct err *err);
 
-/* Appends an object: a line for each column, or as JSON. */
+/* Appends an object: a line for each column, or as show_json. */
 int show_object(struct cli *cli, const json_t *object, const struct cli_column *columns, struct err *err);
 
-/* Appends a value as JSON, indented, with a newline. */
+/* Appends a value for programs, with a newline, as --output has it: JSON, indented; YAML; or the name or id of each item or of the one, a line each. */
 int show_json(struct cli *cli, const json_t *value, struct err *err);
 
 /* Appends a line, harmless for the terminal; nothing with --output json. */

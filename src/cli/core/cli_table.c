@@ -61,6 +61,21 @@ void text_add_clean(struct strbuf *out, const char *text) {
     }
 }
 
+void text_add_json(struct strbuf *out, const char *text, size_t len) {
+    while (len) {
+        uint32_t c = 0;
+        size_t n = str_utf8_next(text, len, &c);
+        if (!n)
+            n = 1;
+        if (c >= 0x7f && c < 0x10000 && text_is_harmful(c))
+            strbuf_addf(out, "\\u%04x", (unsigned)c);
+        else
+            strbuf_add(out, text, n);
+        text += n;
+        len -= n;
+    }
+}
+
 size_t text_width(const char *text) {
     size_t left = strlen(text), width = 0;
     while (left) {

@@ -13,6 +13,10 @@
  * malformed UTF-8) replaced by a visible escape: "\n", "\x1b", "\u202e". NULL appends "-". */
 void text_add_clean(struct strbuf *out, const char *text);
 
+/* Appends JSON, harmless for the terminal. JSON leaves DEL, C1 and the marks of writing direction as they are, but a terminal acts on them. They stand in strings
+ * only, where the escape means the same (RFC 8259 section 7). */
+void text_add_json(struct strbuf *out, const char *text, size_t len);
+
 /* True for a code point that text_add_clean would replace. */
 bool text_is_harmful(uint32_t c);
 

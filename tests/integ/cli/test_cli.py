@@ -75,6 +75,43 @@ def test_json_is_that_of_the_interface(world: World) -> None:
     assert world.kaasd.ctl.json("vcenter", "list")[0]["id"] == world.vcenter.instance_uuid
 
 
+def test_yaml_is_the_same_as_json(own: World) -> None:
+    own.kaasd.ctl.ok("cluster", "add", "--name", "yaml", "--kubernetes-version", "1.31.2", "--vsphere-cluster", HX_EAST_DC0, "--description",
+                     "näme: \u202e{1} # '\"", "--label", "a=1.10", "--label", "b=no")
+    for command in (("cluster", "list"), ("cluster", "show", "yaml"), ("hx", "list"), ("user", "list"), ("cluster", "list", "--query", "none")):
+        as_yaml = own.kaasd.ctl.ok("-o", "yaml", *command)
+        assert "\u202e" not in as_yaml
+        assert yaml.safe_load(as_yaml) == own.kaasd.ctl.json(*command)
+    assert yaml.safe_load(own.kaasd.ctl.ok("-o", "yaml", "vcenter", "status"))[0]["state"] == "connected"
+
+
+def test_names_are_fit_for_xargs(own: World) -> None:
+    """A name, or the id where that would be taken apart or means several."""
+    for name in ("xargs-1", "xargs it's"):
+        own.kaasd.ctl.ok("cluster", "add", "--name", name, "--kubernetes-version", "1.31.2", "--vsphere-cluster", HX_EAST_DC0)
+    (odd,) = [item["id"] for item in own.kaasd.ctl.json("cluster", "list", "--query", "xargs") if item["name"] == "xargs it's"]
+    told = own.kaasd.ctl.ok("cluster", "list", "--query", "xargs", "-o", "name")
+    assert sorted(told.split()) == sorted(["xargs-1", odd])
+    rm = ["xargs", "-n1", str(program("kaasctl")), "--config", str(own.kaasd.config), "--yes", "cluster", "rm"]
+    subprocess.run(rm, input=told, text=True, check=True, capture_output=True, timeout=120)
+    assert own.kaasd.ctl.ok("cluster", "list", "--query", "xargs", "-o", "name") == ""
+    assert own.kaasd.ctl.ok("-o", "name", "vcenter", "list") == own.vcenter.host + "\n"
+    hx = {item["id"] for item in own.kaasd.ctl.json("hx", "list")}
+    assert set(own.kaasd.ctl.ok("-o", "name", "hx", "list").split()) - hx
+    for one in hx:
+        own.kaasd.ctl.ok("hx", "set", one, "--name", "same")
+    assert set(own.kaasd.ctl.ok("-o", "name", "hx", "list").split()) == hx
+    for one in hx:
+        own.kaasd.ctl.ok("hx", "set", one, "--name", "")
+    assert "for what lists and shows" in fails(own, USAGE, "-o", "name", "user", "add", "nobody")
+    assert not [user for user in own.kaasd.ctl.json("user", "list") if user["name"] == "nobody"]
+
+
+def test_tables_without_their_first_line(world: World) -> None:
+    lines = world.kaasd.ctl.ok("cluster", "list").splitlines()
+    assert [line.split() for line in world.kaasd.ctl.ok("--no-headers", "cluster", "list").splitlines()] == [line.split() for line in lines[1:]]
+
+
 def test_filters(world: World) -> None:
     def names(*filters: str) -> list[str]:
         return [item["name"] for item in world.kaasd.ctl.json("cluster", "list", *filters)]

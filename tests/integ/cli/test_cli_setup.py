@@ -544,6 +544,7 @@ def test_completion() -> None:
     assert complete("cluster", "add", "--vs") == ["--vsphere-cluster"]
     assert complete("init", "--database-s") == ["--database-socket"]
     assert complete("cluster", "list", "--output", "j") == ["json"]
+    assert complete("cluster", "list", "--output", "n") == ["name"]
     assert complete("cluster", "list", "--state", "de") == ["degraded", "deleting"]
     assert "--config" in complete("--c")
     assert complete("session", "list", "--p") == ["--principal", "--password-file"]
