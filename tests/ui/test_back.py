@@ -1,5 +1,5 @@
-"""The browser's Back undoes what somebody chose in the list, step by step; words in the making are no steps, and a frame leaves the steps to
-its host."""
+"""The browser's Back undoes what somebody chose in the list, step by step; words in the making are no steps, and a frame leaves the steps
+to its host."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ PROD = f"#/clusters/{ident('cluster prod-2')}"
 # What is wider inside than it is: the document, and every element that holds others. Texts that are cut with an ellipsis are meant to be.
 WIDER = """() => {
   const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
-  const boxes = 'html, body, main, header, nav, aside, form, fieldset, section, table, ul, dl, p, td, th, .card, .bar, .line, .head, .box, .choice, .lines';
+  const boxes = 'html, body, main, header, nav, aside, form, fieldset, section, table, ul, dl, p, td, th, .card, .bar, .line, .head, .box,'
+    + '.choice, .lines';
   const isCut = (e) => getComputedStyle(e).textOverflow === 'ellipsis' || getComputedStyle(e).clipPath !== 'none';
   return all(document).filter((e) => e.matches(boxes) && e.clientWidth > 0 && e.scrollWidth > e.clientWidth && !isCut(e))
     .map((e) => `${e.tagName} ${e.className} ${e.scrollWidth} > ${e.clientWidth}`);
@@ -37,7 +38,8 @@ def hard(world: World) -> None:
     world.hx_clusters = [*world.hx_clusters, hx("An-HX-cluster-whose-name-has-as-many-signs-as-50-x", far)]
     world.clusters = [
         cluster(LONG, "degraded", [far], workers=(1, 12345), labels=tags, description="long " * 60, created_at=ago(days=4000),
-                state_reason=f"VM {LONG}-control-plane-0 is powered off; VM {LONG}-1 is gone; and 12 more", kubernetes_version="1.31.2-rc.1+vendor.20260101",
+                state_reason=f"VM {LONG}-control-plane-0 is powered off; VM {LONG}-1 is gone; and 12 more",
+                kubernetes_version="1.31.2-rc.1+vendor.20260101",
                 api_endpoint=f"https://{LONG}.{LONG}.example.com:6443", dashboard_url=f"https://{LONG}.example.com/"),
         *world.clusters,
     ]
@@ -73,7 +75,7 @@ PLACES: dict[str, tuple[str, str, Callable[[World], object]]] = {
     "access": (f"{PROD}/access", "kaas-cluster-detail section", lambda world: None),
     "events": (f"{PROD}/events", "kaas-cluster-detail table", lambda world: None),
     "gone": (f"#/clusters/{ident('nothing')}", "kaas-empty", lambda world: None),
-    "details-down": (PROD, "[role=alert] kaas-notice", lambda world: world.refusals.update({f"/v2/clusters/{ident('cluster prod-2')}": DOWN})),
+    "details-down": (PROD, "[role=alert] kaas-notice", lambda world: world.refusals.update({f"/v2{PROD[1:]}": DOWN})),
     "overview": ("#/overview", "kaas-overview .figure", lambda world: None),
     "overview-rows": ("#/overview", "kaas-overview tbody tr", many_hx),
     "overview-down": ("#/overview", "[role=alert] kaas-notice", lambda world: world.refusals.update({"/v2/clusters/counts": DOWN})),
@@ -104,7 +106,8 @@ def test_no_width_makes_a_page_scroll_sideways(mock: MockKaasd, make_page: MakeP
 
 @pytest.mark.parametrize("home_name", ["hx", "vsphere"])
 @pytest.mark.parametrize("name", ["list", "nodes", "overview"])
-def test_no_width_of_a_frame_makes_it_scroll_sideways(mock: MockKaasd, make_page: MakePage, cert: ServerCert, home_name: str, name: str) -> None:
+def test_no_width_of_a_frame_makes_it_scroll_sideways(
+        mock: MockKaasd, make_page: MakePage, cert: ServerCert, home_name: str, name: str) -> None:
     address, shown, _ = PLACES[name]
     hard(mock.world)
     watched = make_page(locale="de-DE")
@@ -117,7 +120,8 @@ def test_no_width_of_a_frame_makes_it_scroll_sideways(mock: MockKaasd, make_page
 def test_what_opens_fits(mock: MockKaasd, make_page: MakePage) -> None:
     """The account, the filters, a notice of a newer version, the form for another password."""
     hard(mock.world)
-    mock.world.updates["available"] = {"version": "0.5.0", "released_at": ago(days=1), "notes": ["A note " * 30], "notes_url": None, "steps": []}
+    notes = ["A note " * 30]
+    mock.world.updates["available"] = {"version": "0.5.0", "released_at": ago(days=1), "notes": notes, "notes_url": None, "steps": []}
     watched = make_page(locale="de-DE")
     page = watched.page
     page.goto(f"{mock.url}/ui/#/clusters?state=ready,failed&q=a")
