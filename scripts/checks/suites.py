@@ -140,6 +140,13 @@ def asan_build() -> tuple[Path, Result]:
 
 
 @cache
+def integration_build() -> tuple[Path, Result]:
+    """With its tests read once, so that not each worker compiles them."""
+    run("integration-read", sys.executable, "-m", "pytest", "-q", "--collect-only", "tests/integ", limit_s=BEHIND_LIMIT_S)
+    return asan_build()
+
+
+@cache
 def threads_build() -> tuple[Path, Result]:
     return configured("tsan", "--enable-sanitizers=thread", target="tsan-threads")
 
@@ -363,7 +370,7 @@ SUITES = [
     Suite("go", "the strict vCenter's own tests", go, "landing", parts=("tests/vcenter/", "scripts/lib/go.sh")),
     Suite("unit", "C unit tests", unit, "quick", build=asan_build),
     Suite("integration-quick", "the daemon in a world of its own, without the slow tests", integration_quick, "quick only"),
-    Suite("integration", "the daemon in a world of its own", integration, "landing"),
+    Suite("integration", "the daemon in a world of its own", integration, "landing", build=integration_build),
     Suite("plain", "tests of sizes, memory images and many processes, in the build that users get", plain, "landing", build=plain_build),
     Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
