@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import jsonschema_rs
 import requests
 import yaml
 from jsonschema import Draft202012Validator
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
+HOME = "urn:kaas:contract"  # of the document, for schemas that lead into it
 Node = dict[str, Any]
 METHODS = ("get", "post", "patch", "delete", "put")
 # Answers that any route may give; the contract writes them once (see its introduction).
@@ -33,6 +35,8 @@ class Contract:
 
     def __init__(self, document: Path = DOCUMENT) -> None:
         self.document = parse(document.read_text(encoding="utf-8"))
+        self._registry = jsonschema_rs.Registry([(HOME, {"components": self.document["components"]})])
+        self._compiled: dict[str, jsonschema_rs.Draft202012Validator] = {}
         self.routes = []
         for path, item in self.document["paths"].items():
             pattern = re.compile("^" + re.sub(r"\\{[a-z_]+\\}", "([^/]+)", re.escape(path)) + "$")
@@ -57,10 +61,22 @@ class Contract:
         return None
 
     def errors(self, schema: Node, value: Any) -> list[str]:
-        """What is wrong with `value`, as short texts."""
+        """What is wrong with `value`, as short texts. A validator in Rust tells at once that nothing is, which is so of almost every answer;
+        the one in Python, fifty times as slow, finds the words for what is."""
+        quick = self._quick(schema)
+        if quick.is_valid(value):
+            return []
         whole = {"components": self.document["components"], **schema}
         validator = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER)
-        return [f"{'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator.iter_errors(value)]
+        found = [f"{'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator.iter_errors(value)]
+        return found or [e.message[:200] for e in quick.iter_errors(value)]
+
+    def _quick(self, schema: Node) -> jsonschema_rs.Draft202012Validator:
+        text = json.dumps(schema)
+        if text not in self._compiled:
+            at_home = json.loads(text.replace('"#/components/', f'"{HOME}#/components/'))
+            self._compiled[text] = jsonschema_rs.Draft202012Validator(at_home, registry=self._registry, validate_formats=True)
+        return self._compiled[text]
 
     def check_request(self, method: str, path: str, query: dict[str, list[str]], headers: Mapping[str, str], body: bytes) -> list[str]:
         """Texts for everything in a request that the contract does not allow."""
