@@ -87,7 +87,7 @@ class Node:
 
     def query(self, sql: str, *values: Any, database: str | None = None) -> list[tuple[Any, ...]]:
         """Rows of a statement, run as root by a client of its own."""
-        where: dict[str, Any] = {"unix_socket": str(self.socket), "user": "root", "database": database}
+        where: dict[str, Any] = {"unix_socket": str(self.socket), "user": "root", "database": database, "ssl_disabled": True}
         with pymysql.connect(**where, autocommit=True, read_timeout=60) as connection, connection.cursor() as cursor:
             cursor.execute(sql, values or None)
             return list(cursor.fetchall())

@@ -105,10 +105,9 @@ def rows(db: Mariadb, needles: set[bytes]) -> list[str]:
     tables = db.query("SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' "
                       "AND table_schema NOT IN ('performance_schema')")
     for schema, table in tables:
-        for row in db.query(f"SELECT * FROM `{schema}`.`{table}`"):  # names come from the server itself
-            for value in row:
-                data = value if isinstance(value, bytes) else str(value).encode()
-                found += find(data, needles, f"{schema}.{table}")
+        held = db.query(f"SELECT * FROM `{schema}`.`{table}`")  # names come from the server itself
+        values = (value if isinstance(value, bytes) else str(value).encode() for row in held for value in row)
+        found += find(b"\n".join(values), needles, f"{schema}.{table}")
     return found
 
 
