@@ -16,6 +16,9 @@ SOURCE = re.compile(r"test -f '([^']+\.c)'|-c -o \S+ (\S+\.c)")
 WITH_VALUE = ("-iquote", "-include", "-isystem")
 # The analyzer at its full depth takes five times as long, and what it finds beyond is what sanitizers and fuzzers are for.
 SHALLOW = ("-Xclang", "-analyzer-config", "-Xclang", "mode=shallow")
+# In a landing it follows so many states of a function, in `tidy-all` as many as there are: that takes two fifths of the time, most of it
+# for a few long functions.
+BOUNDED = ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=4000")
 
 
 def source_and_flags(command: str) -> tuple[str, list[str]] | None:
@@ -46,23 +49,23 @@ def compile_commands() -> dict[str, list[str]]:
     return {source: flags for source, flags in found if (TOP / source).exists()}
 
 
-def check_one(source: str, flags: list[str]) -> tuple[str, bool]:
-    result = run("tidy-" + source.replace("/", "-"), "clang-tidy-14", "--quiet", str(TOP / source), "--", *flags, *SHALLOW, cwd=BUILD)
+def check_one(source: str, flags: list[str], analyzer: tuple[str, ...]) -> tuple[str, bool]:
+    result = run("tidy-" + source.replace("/", "-"), "clang-tidy-14", "--quiet", str(TOP / source), "--", *flags, *analyzer, cwd=BUILD)
     findings = [line for line in result.output.splitlines() if re.search(r": (warning|error): ", line)]
     return "\n".join([f"{source}:", *("    " + line for line in findings[:10])]), result.ok
 
 
-def run_on(commands: dict[str, list[str]]) -> Count:
+def run_on(commands: dict[str, list[str]], *analyzer: str) -> Count:
     count = Count()
     with ThreadPoolExecutor(int(JOBS)) as pool:
-        for name, ok in pool.map(lambda item: check_one(*item), sorted(commands.items())):
+        for name, ok in pool.map(lambda item: check_one(*item, (*SHALLOW, *analyzer)), sorted(commands.items())):
             count.add(name, ok)
     return count
 
 
-def run_all() -> Count:
+def run_all(*analyzer: str) -> Count:
     commands = compile_commands()
-    return run_on(commands) if commands else Count(failed=["make named no compile command"])
+    return run_on(commands, *analyzer) if commands else Count(failed=["make named no compile command"])
 
 
 def read_by() -> dict[str, set[str]]:
@@ -81,6 +84,6 @@ def run_changed() -> Count:
     """The files that differ from main, or include one that does."""
     known = changed.files()
     if known is None or changed.touches(".clang-tidy", "scripts/checks/tidy.py"):
-        return run_all()
+        return run_all(*BOUNDED)
     reads = read_by()
-    return run_on({source: flags for source, flags in compile_commands().items() if reads.get(source, {source}) & known})
+    return run_on({source: flags for source, flags in compile_commands().items() if reads.get(source, {source}) & known}, *BOUNDED)
