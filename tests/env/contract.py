@@ -61,7 +61,7 @@ class Contract:
         return None
 
     def errors(self, schema: Node, value: Any) -> list[str]:
-        """What is wrong with `value`, as short texts. A validator in Rust tells at once that nothing is, which is so of almost every answer;
+        """What is wrong with `value`, as short texts. A validator in Rust tells at once that nothing is, which is so of almost all answers;
         the one in Python, fifty times as slow, finds the words for what is."""
         quick = self._quick(schema)
         if quick.is_valid(value):

@@ -110,7 +110,8 @@ def fill(db: Mariadb, *, clusters: int = 200, nodes_per_cluster: int = 5, hx_clu
     seen, switched on, on a host of the HX cluster that its cluster was declared on."""
     first = min(clusters, 20 if on_first is None else on_first) if hx_clusters > 1 else clusters
     filled = Filled(clusters, clusters * nodes_per_cluster, hx_clusters, first)
-    with pymysql.connect(unix_socket=str(db.socket), user="root", ssl_disabled=True, database=DATABASE) as connection, connection.cursor() as cursor:
+    with pymysql.connect(unix_socket=str(db.socket), user="root", ssl_disabled=True,
+                         database=DATABASE) as connection, connection.cursor() as cursor:
         for sql in _statements(filled, nodes_per_cluster, labels, observed):
             cursor.execute(sql)
         connection.commit()
@@ -118,7 +119,8 @@ def fill(db: Mariadb, *, clusters: int = 200, nodes_per_cluster: int = 5, hx_clu
 
 
 def many(db: Mariadb, sql: str, rows: list[tuple[Any, ...]]) -> None:
-    with pymysql.connect(unix_socket=str(db.socket), user="root", ssl_disabled=True, database=DATABASE) as connection, connection.cursor() as cursor:
+    with pymysql.connect(unix_socket=str(db.socket), user="root", ssl_disabled=True,
+                         database=DATABASE) as connection, connection.cursor() as cursor:
         cursor.executemany(sql, rows)
         connection.commit()
 

@@ -30,12 +30,16 @@ def _locked() -> Iterator[None]:
         yield
 
 
-@cache
 def installation() -> Path:
     """Its folder: data/ of the database server, and the files beside the configuration. Made anew for another kaasctl, which holds the
     whole schema, or another database server."""
+    return _installation(program("kaasctl"))
+
+
+@cache
+def _installation(kaasctl: Path) -> Path:
     server = Path(shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin") or "/usr/sbin/mariadbd").stat()
-    key = hashlib.sha256(program("kaasctl").read_bytes() + f"{server.st_size} {server.st_mtime_ns}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(kaasctl.read_bytes() + f"{server.st_size} {server.st_mtime_ns}".encode()).hexdigest()[:16]
     folder = CACHE / f"installed-{key}"
     with _locked():
         for old in CACHE.glob("installed-*"):

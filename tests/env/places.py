@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("KAAS_BUILD", TOP / "build"))
+USERS_BUILD = TOP / "build"
 BIN = TOP / "build/bin"
 # What is made once and fits any clone; may be removed at any time. scripts/lib/common.sh has the same default.
 CACHE = Path(os.environ.get("KAAS_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "kaas"))
@@ -26,13 +26,18 @@ class WorldError(Exception):
     """A part of the world did not do what it should; the text says which and shows the end of its log."""
 
 
+def build() -> Path:
+    """The folder of the build under test."""
+    return Path(os.environ.get("KAAS_BUILD", USERS_BUILD))
+
+
 def program(name: str) -> Path:
     """A program of this project, from the build under test; or one of the helpers beside it."""
-    for path in (BUILD / name, BUILD / "src/daemon" / name, BUILD / "src/cli" / name, BIN / name):
+    for path in (build() / name, build() / "src/daemon" / name, build() / "src/cli" / name, BIN / name):
         if path.is_file() and os.access(path, os.X_OK):
             return path
-    helper = "" if name.count("/") < 2 else f", then: make -C {BUILD} world-programs"  # of tests: scripts/setup builds what users get
-    raise WorldError(f"{name} is not built in {BUILD}: run scripts/setup{helper}")
+    helper = "" if name.count("/") < 2 else f", then: make -C {build()} world-programs"  # of tests: scripts/setup builds what users get
+    raise WorldError(f"{name} is not built in {build()}: run scripts/setup{helper}")
 
 
 def use_memory() -> None:

@@ -240,7 +240,8 @@ def answers_to(site: Site, crowd: list[tuple[str, str]], refused: int = 0) -> li
     room; then the owner's."""
     owner = site.new_user()
     waiting = Waiting(site)
-    with pymysql.connect(unix_socket=str(site.world.db.socket), user="root", ssl_disabled=True, database="kaas") as db, db.cursor() as cursor:
+    with pymysql.connect(unix_socket=str(site.world.db.socket), user="root", ssl_disabled=True, database="kaas") as db, \
+            db.cursor() as cursor:
         cursor.execute("LOCK TABLES users WRITE")  # who hashes looks there first, and waits
         for address, user in crowd:
             waiting.begin(address, user)
