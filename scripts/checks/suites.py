@@ -284,10 +284,11 @@ def pilot() -> Count:
 
 def demo() -> Count:
     """The walk through the main job in the build that users get, without and with a domain."""
-    walk = run("demo", "scripts/demo", "--once")
-    count = judged(counts.of_steps(walk.output), walk)
-    walk = run("demo-with-ad", "scripts/demo", "--once", *WITH_AD)
-    count += judged(counts.of_steps(walk.output), walk)
+    with ThreadPoolExecutor(2) as pool:  # each in a world of its own
+        walks = list(pool.map(lambda more: run("".join(("demo", *more)), "scripts/demo", "--once", *more), ((), WITH_AD)))
+    count = Count()
+    for walk in walks:
+        count += judged(counts.of_steps(walk.output), walk)
     return count
 
 
