@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import resource
 import signal
 import sys
 import time
@@ -78,7 +79,9 @@ def main() -> int:
         return stress.run_rounds(options.stress, options.files)
     start = time.monotonic()
     total = full.run_suites(chosen(options), report, resume=options.resume) if options.full else run_in_lanes(chosen(options), report)
-    print(f"{(time.monotonic() - start) / 60:.1f} minutes after set-up: {', '.join(times)}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = (used.ru_utime + used.ru_stime) / 60
+    print(f"{(time.monotonic() - start) / 60:.1f} minutes after set-up, {cpu:.1f} of CPU: {', '.join(times)}")
     if total.flaky:
         print(f"{len(total.flaky)} flaky")
     print(f"{total.passed} passed, {len(total.failed)} failed")
