@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from env import vimclient
-from env.places import BUILD, Scratch
+from env.places import Scratch, build
 from env.process import run
 from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from lib.figures import Report, ratio
@@ -36,7 +36,7 @@ def big_world(scratch: Scratch, machines: int) -> StrictVcenter:
 
 def by_us(vcenter: StrictVcenter, times: int) -> tuple[int, int]:
     pin = vcenter.sha256.replace(":", "")
-    words = [BUILD / "bench/inventory_read", vcenter.host, str(vcenter.port), pin, vcenter.admin.login, str(times)]
+    words = [build() / "bench/inventory_read", vcenter.host, str(vcenter.port), pin, vcenter.admin.login, str(times)]
     result = run(words, stdin=vcenter.admin.password + "\n")
     if result.returncode:
         raise SystemExit(f"inventory_read: {result.stderr}")

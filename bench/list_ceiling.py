@@ -12,7 +12,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from env.places import BUILD
+from env.places import build
 
 MODES = ("bare", "fresh", "wrapper", "slow")
 TOKEN = "Authorization: Bearer " + "x" * 417  # as long as ours are
@@ -53,7 +53,7 @@ def report(raw: dict[str, list[dict[str, float]]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, default=BUILD / "bench/list_server", help="the built server")
+    parser.add_argument("--program", type=Path, default=build() / "bench/list_server", help="the built server")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--connections", type=int, default=64)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import requests
 from env.certs import ServerCert
-from env.places import BUILD, Scratch, WorldError, free_port
+from env.places import Scratch, WorldError, build, free_port
 from env.process import Process
 
 from .load import Target
@@ -23,7 +23,7 @@ class Bare:
     """list_server: libmicrohttpd with the product's settings and one response object for all."""
 
     def __init__(self, mode: str, body: Path, headers: Path, *, cert: ServerCert | None = None, unix: Path | None = None) -> None:
-        program = BUILD / "bench/list_server"
+        program = build() / "bench/list_server"
         if not program.is_file():
             raise WorldError(f"{program} is not built: run scripts/bench, or make bench-programs")
         words = [program, "-m", mode, "-f", body, "-H", headers]

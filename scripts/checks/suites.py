@@ -1,7 +1,7 @@
 """The suites. Each returns a Count; a step that fails without naming a test counts as one.
 
-Landing: what must be green to land, each test once, in a build with AddressSanitizer and UBSan; what looks at sizes, memory images or many
-processes in the build that users get. Full: the same tests in the other builds, and what takes long."""
+Landing: what must be green to land, each test once, in a build with AddressSanitizer and UBSan; what a sanitizer makes meaningless (marker
+users_build) in the build that users get. Full: the same tests in the other builds, what takes long, and what is marked `full`."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from env import reports
 
-from . import again, changed, counts, tidy
+from . import again, counts, tidy
 from .counts import Count
 from .run import BUILD, JOBS, LOGS, TOP, Result, run
 
@@ -25,7 +25,7 @@ PICTURES = BUILD / "pictures"
 SUITE_LIMIT_S = 45 * 60
 BEHIND_LIMIT_S = 2400  # behind others a command may take long without being stuck
 WITH_AD = ("--with-ad",)
-TESTS_FAILED, NO_TESTS = 1, 5  # pytest's exit statuses: some failed and nothing else went wrong; none was chosen
+TESTS_FAILED = 1  # pytest's exit status: some failed and nothing else went wrong
 
 
 @dataclass
@@ -61,9 +61,8 @@ def pytest_once(name: str, *arguments: str, env: dict[str, str] | None = None, l
 
 
 def pytest(name: str, folder: str, *arguments: str, choice: tuple[str, ...] = (), env: dict[str, str] | None = None,
-           limit_s: int = 1200, by_parts: bool = False) -> Count:
-    """Tests below tests/FOLDER; `choice` says which of them, `arguments` how they are run. Red files are run again as again.py says.
-    None at all is a failure, but where they were chosen by the parts that changed (`by_parts`)."""
+           limit_s: int = 1200) -> Count:
+    """Tests below tests/FOLDER; `choice` says which of them, `arguments` how they are run. Red files are run again as again.py says."""
     report, result = pytest_once(name, f"tests/{folder}", *choice, *arguments, env=env, limit_s=limit_s)
     if not report.exists():
         return judged(Count(), result)
@@ -76,8 +75,6 @@ def pytest(name: str, folder: str, *arguments: str, choice: tuple[str, ...] = ()
             count.failed = [one for one in count.failed if one not in {red.name for red in of_file}]
             count.passed += len(of_file)
             count.flaky += [again.entry_for(one) for one in of_file]
-    if result.status == NO_TESTS and by_parts:
-        return count
     if count.flaky and result.status == TESTS_FAILED:
         return count  # the tests told what was wrong, and were run again
     return judged(count, result)
@@ -141,7 +138,8 @@ def asan_build() -> tuple[Path, Result]:
 
 @cache
 def integration_build() -> tuple[Path, Result]:
-    """With its tests read once, so that not each worker compiles them."""
+    """With the programs of both builds, and its tests read once, so that not each worker compiles them."""
+    plain_build()
     run("integration-read", sys.executable, "-m", "pytest", "-q", "--collect-only", "tests/integ", limit_s=BEHIND_LIMIT_S)
     return asan_build()
 
@@ -172,32 +170,30 @@ def unit() -> Count:
 SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
-def in_world(name: str, build: tuple[Path, Result], tests: str, *, env: dict[str, str] | None = None) -> Count:
+def in_world(name: str, build: tuple[Path, Result], tests: str) -> Count:
+    """Tests of tests/integ in this build. Those marked users_build take that one whatever is tested (tests/integ/conftest.py)."""
     folder, built = build
-    if not built.ok:
-        return judged(Count(), built)
-    return pytest(name, "integ", *SIDE_BY_SIDE, choice=("-m", tests), env={**sanitizer_env(folder), **(env or {})}, limit_s=SUITE_LIMIT_S,
-                  by_parts="KAAS_CHANGED" in (env or {}))
+    users, users_built = plain_build()
+    if not built.ok or not users_built.ok:
+        return judged(Count(), built, users_built)
+    return pytest(name, "integ", *SIDE_BY_SIDE, choice=("-m", tests), env=sanitizer_env(folder), limit_s=SUITE_LIMIT_S)
 
 
 def integration() -> Count:
-    return in_world("integration", asan_build(), "not unsanitized")
+    return in_world("integration", asan_build(), "not full")
 
 
 def integration_quick() -> Count:
-    return in_world("integration-quick", asan_build(), "not unsanitized and not slow")
+    return in_world("integration-quick", asan_build(), "not full and not slow")
 
 
-def plain() -> Count:
-    """Each of these tests names the folders it is about (tests/integ/conftest.py)."""
-    known = changed.files()
-    listed = LOGS / "changed.txt"
-    listed.write_text("\n".join(sorted(known or ())))
-    return in_world("plain", plain_build(), "unsanitized", env={"KAAS_CHANGED": str(listed)} if known is not None else {})
+def integration_rest() -> Count:
+    """What takes long for what it tells, or tells what other tests tell as well: each says why."""
+    return in_world("integration-rest", asan_build(), "full")
 
 
 def integration_plain() -> Count:
-    return in_world("integration-plain", plain_build(), "not unsanitized")
+    return in_world("integration-plain", plain_build(), "not users_build")
 
 
 def threads() -> Count:
@@ -215,7 +211,7 @@ def tsan() -> Count:
     if not built.ok:
         return judged(Count(), built)
     count = make_check("tsan-unit", folder, "check-units", "tests", env=sanitizer_env())
-    count += in_world("tsan", tsan_build(), "not unsanitized")
+    count += in_world("tsan", tsan_build(), "not users_build")
     return count
 
 
@@ -256,7 +252,18 @@ def in_browser(name: str, tests: str) -> Count:
 
 def contract() -> Count:
     """300 made-up requests for each operation and person; scripts/contract-fuzz makes more."""
-    return pytest("contract", "contract", "-n", "2", "--dist", "worksteal", limit_s=1200)
+    folder, built = asan_build()
+    return pytest("contract", "contract", "-n", "2", "--dist", "worksteal", env=sanitizer_env(folder),
+                  limit_s=SUITE_LIMIT_S) if built.ok else judged(Count(), built)
+
+
+def faults_asan() -> Count:
+    """Other faults than those in the build that users get, whose memory is held to bounds, too."""
+    folder, built = asan_build()
+    if not built.ok:
+        return judged(Count(), built)
+    result = run("faults-asan", "scripts/faults", "--faults", "1000", "--seed", "2", env=sanitizer_env(folder), limit_s=SUITE_LIMIT_S)
+    return judged(Count(1) if result.ok else Count(), result)
 
 
 def generators() -> Count:
@@ -370,14 +377,15 @@ SUITES = [
           parts=("ui-plugin/", "tests/ui/", "tests/env/", "tests/requirements.txt", "docs/openapi.yaml")),
     Suite("go", "the strict vCenter's own tests", go, "landing", parts=("tests/vcenter/", "scripts/lib/go.sh")),
     Suite("unit", "C unit tests", unit, "quick", build=asan_build),
-    Suite("integration-quick", "the daemon in a world of its own, without the slow tests", integration_quick, "quick only"),
+    Suite("integration-quick", "the daemon in a world of its own, without the slow tests", integration_quick, "quick only",
+          build=integration_build),
     Suite("integration", "the daemon in a world of its own", integration, "landing", build=integration_build),
-    Suite("plain", "tests of sizes, memory images and many processes, in the build that users get", plain, "landing", build=plain_build),
     Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
     Suite("dist", "the source package holds what git tracks", verdict("dist", "scripts/dist-compare"), "landing", behind=True),
     Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
+    Suite("integration-rest", "integration tests that are not in a landing, each with its reason", integration_rest, "full"),
     Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
     Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
     Suite("pictures", "the page in every state, home and theme: a picture each, and axe-core", pictures, "full"),
@@ -391,6 +399,7 @@ SUITES = [
     Suite("fuzz", "short runs of the fuzz targets", fuzz, "full"),
     Suite("coverage", "the seeds of the fuzz targets reach 95 % of each decoder", verdict("coverage", "scripts/decoder-coverage"), "full"),
     Suite("faults", "2,000 faults against three vCenters", verdict("faults", "scripts/faults", "--faults", "2000", "--seed", "1"), "full"),
+    Suite("faults-asan", "1,000 other faults, with AddressSanitizer and UBSan", faults_asan, "full"),
     Suite("path", "a list and a sign-on go through few source files", path, "full"),
     Suite("recipes", "each change of tests/recipes touches few files, builds and passes its tests", verdict("recipes", "scripts/recipes"),
           "full"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from env.certs import make_server_cert
 from env.machine import bare_root, require
-from env.places import BUILD, CACHE, TOP, Scratch, WorldError
+from env.places import CACHE, TOP, USERS_BUILD, Scratch, WorldError
 from env.process import run
 from env.wait import until
 from place import CURL, README, STEPS, Place, named
@@ -33,7 +33,7 @@ class Built(Place):
         super().__init__(scratch, [*named(self.build[0]), "ccache"], binds=(f"--bind={CACHE}/ccache:/ccache",))
 
     def make(self) -> None:
-        made = run(["make", "-C", BUILD, "distdir", f"distdir={self.machine.root}{TREE}"], limit_s=BUILD_LIMIT_S)
+        made = run(["make", "-C", USERS_BUILD, "distdir", f"distdir={self.machine.root}{TREE}"], limit_s=BUILD_LIMIT_S)
         if made.returncode:
             raise WorldError(f"make distdir failed:\n{made.stdout[-2000:]}{made.stderr[-2000:]}")
         _packages, _page, configure, build = self.build[:4]  # the package carries the page built

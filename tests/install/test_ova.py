@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 import requests
 from env.machine import require
-from env.places import BUILD, TOP, Scratch, WorldError, free_port
+from env.places import TOP, USERS_BUILD, Scratch, WorldError, free_port
 from env.process import Process, run
 from env.vcenter import StrictVcenter, start_strict
 from env.vimclient import govc, run_govc
@@ -38,7 +38,7 @@ def ova() -> Path:
     made = run([TOP / "scripts/package", "ova"], limit_s=LIMIT_S)
     if made.returncode:
         raise WorldError(f"scripts/package ova failed:\n{made.stdout[-3000:]}{made.stderr[-2000:]}")
-    (found,) = (BUILD / "packages").glob("*.ova")
+    (found,) = (USERS_BUILD / "packages").glob("*.ova")
     return found
 
 

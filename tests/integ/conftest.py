@@ -9,15 +9,16 @@ import os
 import random
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from env.full import World
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
-from env.places import TOP, Scratch, use_memory
+from env.places import USERS_BUILD, Scratch, build, use_memory
 from env.vcenter import StrictVcenter, Vcenter, start_strict, start_vcsim
+
+_tested = build()
 
 
 def pytest_configure() -> None:
@@ -30,27 +31,31 @@ def _seconds(item: pytest.Item) -> int:
     return int(long.args[0]) if long else 0
 
 
-def _is_touched(item: pytest.Item, changed: list[str]) -> bool:
-    """Whether something differs from main in what the test says it is about, in the test or in its world."""
-    mark = item.get_closest_marker("unsanitized")
-    about = (*(mark.args if mark else ()), "tests/env/", "tests/integ/conftest.py", str(item.path.relative_to(TOP)))
-    return any(path.startswith(about) for path in changed)
+def _refuse_without_reason(item: pytest.Item) -> None:
+    for name in ("users_build", "full"):
+        mark = item.get_closest_marker(name)
+        if mark and not (mark.args and mark.args[0]):
+            raise pytest.UsageError(f"{item.nodeid}: {name} wants its reason")
+    if item.get_closest_marker("users_build") and "world" in getattr(item, "fixturenames", ()):
+        raise pytest.UsageError(f"{item.nodeid}: `world` is shared by tests of another build: take `fresh_world`")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        _refuse_without_reason(item)
         if item.get_closest_marker("final"):
             item.user_properties.append(("final", True))  # read by scripts/checks/again.py
-    if listed := os.environ.get("KAAS_CHANGED"):
-        changed = Path(listed).read_text().splitlines()
-        touched = {item: _is_touched(item, changed) for item in items}
-        config.hook.pytest_deselected(items=[item for item in items if not touched[item]])
-        items[:] = [item for item in items if touched[item]]
     if seed := os.environ.get("KAAS_SHUFFLE"):
         order = {path: random.Random(f"{seed} {path}").random() for path in {item.path for item in items}}
         items.sort(key=lambda item: order[item.path])
     else:
         items.sort(key=_seconds, reverse=True)  # stable: the rest stays in its order
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of it starts a program."""
+    os.environ["KAAS_BUILD"] = str(USERS_BUILD if item.get_closest_marker("users_build") else _tested)
 
 
 @pytest.fixture

@@ -22,8 +22,6 @@ from env.samples import EAST, hidden_from, visible_to
 from env.vcenter import StrictVcenter, Vcenter
 from pyVmomi import vim
 
-pytestmark = pytest.mark.unsanitized("tests/env")
-
 
 def test_sockets_fit_into_the_scratch_folder(scratch: Scratch) -> None:
     assert len(str(scratch.path / "kaasd" / "admin.sock")) < SOCKET_PATH_MAX

@@ -18,7 +18,7 @@ from env.places import TOP, WorldError
 from env.process import run
 from env.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("tests/env")]
+pytestmark = pytest.mark.slow
 DEEP = {"grp-leaf", "grp-mid", "grp-uni", "grp-deep"}
 GROUPS = {
     "alice": DEEP, "bob": {"kaas-viewers"}, "ada": {"kaas-viewers", "kaas-admins"}, "carol": {"grp-cycle-a", "grp-cycle-b"},

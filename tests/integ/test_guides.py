@@ -17,7 +17,7 @@ from env.transcript import Shell, Step, fits, play, steps_of
 from env.wait import until
 from hx import HxConnect
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("docs/", "src/cli", "src/api")]
+pytestmark = pytest.mark.slow
 
 PAGES = ["docs/guides/kaas-admin.md", "docs/guides/kaas-user.md", "docs/guides/hx-admin.md", "docs/operations.md"]  # in this order
 HX_UUID = "9004183636114227531:5445300663653806560"

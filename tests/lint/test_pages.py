@@ -10,7 +10,7 @@ from pathlib import Path
 import csource
 import pytest
 from csource import TOP
-from env.places import BUILD
+from env.places import USERS_BUILD
 
 PAGE = re.compile(r"\bdocs/[\w/-]+\.(?:md|yaml)\b")
 # texts that are read by programs, of which pages are made (scripts/tables, kaasd --print-reference)
@@ -21,7 +21,7 @@ SENT_OUT = ("etc/kaasd.service.in", "etc/kaas-backup.service.in", "etc/kaas-back
 
 @cache
 def docdir() -> str:
-    values = dict(re.findall(r"^(prefix|datarootdir|docdir) = (.*)$", (BUILD / "Makefile").read_text(), re.M))
+    values = dict(re.findall(r"^(prefix|datarootdir|docdir) = (.*)$", (USERS_BUILD / "Makefile").read_text(), re.M))
     path = values["docdir"]
     while "${" in path:
         path = re.sub(r"\$\{(\w+)\}", lambda m: values[m[1]], path)
@@ -32,7 +32,7 @@ def docdir() -> str:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder, as `make install DESTDIR=FOLDER` makes it."""
     to = tmp_path_factory.mktemp("installed")
-    made = subprocess.run(["make", "-C", BUILD, "install-docs", f"DESTDIR={to}"], capture_output=True, text=True, check=False)
+    made = subprocess.run(["make", "-C", USERS_BUILD, "install-docs", f"DESTDIR={to}"], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr
     return to / docdir().lstrip("/")
 

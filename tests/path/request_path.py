@@ -14,7 +14,7 @@ from pathlib import Path
 import requests
 from env.api import Api
 from env.full import World
-from env.places import BUILD, program
+from env.places import build, program
 
 TOP = Path(__file__).resolve().parent.parent.parent
 NOT_COUNTED = ("src/base/", "src/port/")
@@ -33,7 +33,7 @@ def lines_of(counters: Path) -> Lines:
     for row in text.splitlines():
         kind, _, rest = row.partition(":")
         if kind == "SF":
-            lines = found.setdefault(os.path.relpath(BUILD / rest, TOP), {})
+            lines = found.setdefault(os.path.relpath(build() / rest, TOP), {})
         elif kind == "DA":
             number, count = map(int, rest.split(",")[:2])
             lines[number] = count
@@ -71,19 +71,19 @@ def signer(world: World) -> Callable[[int], None]:
 def request_path(method: str, path: str) -> dict[str, int]:
     """Files in their order, with the number of lines that one request runs."""
     with World("path", options={"auth": {"sessions_per_principal": 0, "signon_rate": 0}},
-               env={"LLVM_PROFILE_FILE": f"{BUILD}/counters-%p%c.profraw"}) as world:
+               env={"LLVM_PROFILE_FILE": f"{build()}/counters-%p%c.profraw"}) as world:
         world.join()
         if method == "POST" and path != "/v2/login/vcenter":
             sys.exit("only POST /v2/login/vcenter is known here")
         ask = signer(world) if method == "POST" else lister(world, path) if path == "/v2/clusters" else getter(world, path)
         assert world.kaasd.process
-        counters = BUILD / f"counters-{world.kaasd.process.pid}.profraw"
+        counters = build() / f"counters-{world.kaasd.process.pid}.profraw"
         ask(0)
-        shutil.copy(counters, BUILD / "before.profraw")
+        shutil.copy(counters, build() / "before.profraw")
         for number in range(REQUESTS):
             ask(number + 1)
-        shutil.copy(counters, BUILD / "after.profraw")
-    before, after = lines_of(BUILD / "before.profraw"), lines_of(BUILD / "after.profraw")
+        shutil.copy(counters, build() / "after.profraw")
+    before, after = lines_of(build() / "before.profraw"), lines_of(build() / "after.profraw")
     ran = {name: sum(count - before[name].get(line, 0) >= REQUESTS for line, count in lines.items()) for name, lines in after.items()}
     return {name: count for name, count in sorted(ran.items())
             if count and name.endswith(".c") and name.startswith("src/") and not name.startswith(NOT_COUNTED)}

@@ -26,7 +26,7 @@ from env.full import World
 from env.samples import visible_to
 from env.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/ldap", "src/gss", "src/api")]
+pytestmark = pytest.mark.slow
 # name of a group: role mapped to it. mail-all is a distribution group: its members have nothing by it.
 MAPPED = {"kaas-admins": "admin", "kaas-viewers": "user", "grp-deep": "user", "grp-cycle-b": "user", people.MANY[-1]: "user",
           "mail-all": "admin"}

@@ -267,7 +267,6 @@ def test_only_administrators(place: Place) -> None:
     assert [d["name"] for d in place.login("ada", "lab").items("/v2/ldap")] == ["corp", "lab", "pw"]
 
 
-@pytest.mark.unsanitized("src/auth", "src/ldap")
 def test_master_key_replaced(place: Place) -> None:
     """The password that kaasd binds with is sealed anew."""
     place.kaasd.ctl.ok("key", "rotate-master", "--yes")
@@ -276,7 +275,6 @@ def test_master_key_replaced(place: Place) -> None:
     place.login("alice", "lab")
 
 
-@pytest.mark.unsanitized("src/auth", "src/ldap")
 def test_other_replicas(place: Place) -> None:
     """They follow within moments, with what is sealed by the common master key."""
     other = place.kaasd.beside("other")
@@ -338,7 +336,6 @@ def test_walk_ends(place: Place, change: dict[str, Any], step: str) -> None:
         place.admin.expect(204, "DELETE", "/v2/ldap/bad")
 
 
-@pytest.mark.unsanitized("src/auth", "src/ldap")
 def test_command_line(place: Place) -> None:
     ctl = place.kaasd.ctl
     ctl.ok("ldap", "set", "cli", "--kind", "ad", "--url", place.ad.ldaps_url, "--url", place.ad.second_ldap_url,

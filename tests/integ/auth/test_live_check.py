@@ -20,7 +20,7 @@ from env.mariadb import Mariadb
 from env.places import Scratch
 from env.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/ldap")]
+pytestmark = pytest.mark.slow
 SETTINGS = ("off", "privileged", "always")
 CHANGE = {"headers": {"X-KaaS": "1", "Content-Type": "application/merge-patch+json"}}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-import pytest
 from env import browser
 from env.full import World
 from env.kaasd import ONE_TIME_PASSWORD
@@ -13,7 +12,6 @@ from env.places import Scratch
 WEAK, FRESH = "121212121212", "seven swans in a paper boat"
 
 
-@pytest.mark.unsanitized("src/api", "ui-plugin")
 def test_a_one_time_password_is_replaced_in_the_page(world: World, scratch: Scratch) -> None:
     ctl, name = world.kaasd.ctl, f"page-{uuid.uuid4().hex[:8]}"
     found = ONE_TIME_PASSWORD.search(ctl.ok("user", "add", name))

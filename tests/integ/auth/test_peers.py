@@ -21,7 +21,7 @@ from env.peer import Peer, end_point
 from env.places import WorldError
 from env.wait import until
 
-pytestmark = [pytest.mark.long(35), pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/gss", "src/port", "src/cli")]
+pytestmark = [pytest.mark.long(35), pytest.mark.slow]
 
 SPN = "HTTP/peer.ad.test"
 ACCOUNT = "svc-kaas@AD.TEST"

@@ -17,7 +17,7 @@ from env.replicas import Pair
 from env.vcenter import User
 from env.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/vcenter", "src/model", "src/ldap")]
+pytestmark = pytest.mark.slow
 HEADER = {"X-KaaS": "1"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 OPTIONS: dict[str, Any] = {"auth": {"directory_live_check": "1s", "vcenter": {"privilege_roles": True}}}

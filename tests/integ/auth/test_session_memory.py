@@ -17,7 +17,8 @@ from env.kaasd import Kaasd
 from env.places import free_port
 from env.wait import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(60), pytest.mark.unsanitized("src/auth", "src/vcenter", "src/store", "src/daemon")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(60),
+              pytest.mark.users_build("bounds of memory")]
 MORE = 200_500  # than signon.c keeps in memory
 NAME, PASSWORD = "forgotten", "a long enough password"
 # People of whom nobody has heard, signed in a moment ago.

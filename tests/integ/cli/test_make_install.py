@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from env.places import BUILD, TOP
+from env.places import TOP, build
 
 NPM = """#!/bin/sh
 echo "$*" >>"$0.log"
@@ -34,7 +34,7 @@ def make(page: Path, *words: str, npm: bool = True) -> subprocess.CompletedProce
     if npm:
         (tools / "npm").write_text(NPM)
         (tools / "npm").chmod(0o755)
-    return subprocess.run(["make", "-C", str(BUILD), *words, f"page_source={page}", f"DESTDIR={page.parent}/root", "pagedir=/ui"],
+    return subprocess.run(["make", "-C", str(build()), *words, f"page_source={page}", f"DESTDIR={page.parent}/root", "pagedir=/ui"],
                           env={**os.environ, "PATH": str(tools)}, capture_output=True, text=True, check=False, timeout=300)
 
 

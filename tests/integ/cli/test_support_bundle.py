@@ -21,7 +21,7 @@ from env.full import World, add_samples, add_vcenter
 from env.kaasd import ONE_TIME_PASSWORD
 from env.sealing import login_certificate
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/cli", "src/setup", "src/config")]
+pytestmark = pytest.mark.slow
 FILES = ["MANIFEST", "config.txt", "doctor.txt", "files.txt", "health.txt", "hx.txt", "log.txt", "metrics.txt", "packages.txt",
          "replicas.txt", "schema.txt", "unit.txt", "vcenters.txt", "versions.txt"]
 ODD = "\"'\\<&>%+/ \u00fc"  # what each notation escapes

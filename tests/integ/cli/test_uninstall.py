@@ -18,7 +18,7 @@ from env.process import run
 from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from hx import HxConnect
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/cli", "src/setup", "src/store", "src/vcenter", "src/hyperflex")]
+pytestmark = pytest.mark.slow
 
 PASSWORD = "S3cret of HX"
 HOST = "127.0.0.1"  # the name of the first vCenter

@@ -12,7 +12,7 @@ import requests
 from env.full import World, add_vcenter, register
 from env.logins import states, stored_certificate, until, wait_connected
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/auth", "src/vcenter", "src/store", "src/vim", "src/api")]
+pytestmark = pytest.mark.slow
 FAST = {"vcenter": {"call_timeout": "20s", "connect_timeout": "2s"}}
 SET, LOGIN, REGISTER, UNREGISTER = "SetExtensionCertificate", "LoginExtensionByCertificate", "RegisterExtension", "UnregisterExtension"
 

@@ -19,7 +19,8 @@ from env.places import program
 from env.process import run
 from env.storm import BadClients, GoodClients, Use, use_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(190), pytest.mark.unsanitized("src/httpd", "src/api", "src/base", "src/daemon")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(190),
+              pytest.mark.users_build("bounds of memory and of time under load")]
 
 LIMIT_S = 60
 CLUSTERS = 300

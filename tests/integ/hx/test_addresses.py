@@ -17,8 +17,6 @@ from env.full import World
 from env.wait import until
 from hx import HxConnect
 
-pytestmark = [pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/vcenter", "src/vim", "src/cli", "tests/hx", "tests/vcenter")]
-
 KEY = "com.springpath.sysmgmt.domain-c7"
 PASSWORD = "S3cret of HX"
 

@@ -18,7 +18,7 @@ from env.replicas import second_of
 from env.wait import until
 from hx import HxConnect
 
-pytestmark = [pytest.mark.long(40), pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
+pytestmark = pytest.mark.long(40)
 
 PASSWORD = "S3cret of HX"
 UUID = "9004183636114227531:5445300663653806560"

@@ -16,8 +16,6 @@ from env.clock import Clock, clocked_world
 from env.full import World
 from hx import HxConnect
 
-pytestmark = [pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
-
 PASSWORD = "S3cret of HX"
 EAST, WEST, PLAIN = "domain-c7", "domain-c70", "domain-c40"  # the last one has no HX cluster at first
 

@@ -19,7 +19,7 @@ from env.vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from env.wait import until
 from hx import HxConnect
 
-pytestmark = [pytest.mark.long(30), pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "tests/hx")]
+pytestmark = pytest.mark.long(30)
 
 PASSWORD = "S3cret of HX"
 UUID = "9004183636114227531:5445300663653806560"

@@ -31,7 +31,7 @@ from env.wait import until
 from hx import HxConnect
 from hx.registration import Record, pin_of
 
-pytestmark = [pytest.mark.long(100), pytest.mark.unsanitized("src/hx", "src/hyperflex", "src/store", "src/cli", "src/api", "tests/hx")]
+pytestmark = pytest.mark.long(100)
 
 PASSWORD = "S3cret of HX"
 UUID = "9004183636114227531:5445300663653806560"

@@ -18,8 +18,6 @@ from hx import HxConnect
 from hx.faults import DEPTH, HUGE_BYTES, OTHER_UUID
 from hx.tokens import LOCK_S, LOGINS_WINDOW_S, TOKEN_LIFE_S, Accounts, Denied, Limited, Tokens
 
-pytestmark = pytest.mark.unsanitized("tests/hx")
-
 LIMIT_S = 60
 AUTH = "/aaa/v1/auth?grant_type=password"
 REFRESH = "/aaa/v1/token?grant_type=refresh"

@@ -15,8 +15,8 @@ from env.mariadb import Mariadb
 from env.wait import until
 
 MOST = 50000
-# Instrumented, so many clusters take minutes; the transactions are in test_store_audit_log.c.
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/inventory", "src/store", "src/auth", "src/vcenter", "src/api")]
+# The transactions are in test_store_audit_log.c as well.
+pytestmark = [pytest.mark.slow, pytest.mark.users_build("instrumented, 50,000 clusters take minutes")]
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +64,26 @@ def test_one_too_many_is_refused(stage: tuple[Mariadb, Kaasd]) -> None:
     assert db.query("SELECT COUNT(*) FROM clusters", database=fill.DATABASE)[0][0] == MOST
     until(lambda: (answer := admin.call("GET", "/v2/clusters", params={"limit": 1})).status_code == 200
           and "KaaS-Stale" not in answer.headers, "a list without a mark")
+
+
+def test_more_than_may_be_held_is_said(stage: tuple[Mariadb, Kaasd]) -> None:
+    """One that came in by another way: at start nothing is served rather than a part."""
+    db, kaasd = stage
+    health = kaasd.admin()
+    db.query("INSERT INTO clusters (id, name, state, created_at_ms, updated_at_ms, version_no, state_source, placement_source,"
+             " kubernetes_version) SELECT UUID(), CONCAT('beyond-', seq), 'ready', 1, 1, 1, 'declared', 'declared', '1' FROM seq_1_to_2",
+             database=fill.DATABASE)
+    kaasd.stop()
+    process = kaasd.spawn()
+
+    def refused() -> bool:
+        try:
+            answer = health.call("GET", "/readyz")
+        except OSError:
+            return False
+        return answer.status_code == 503 and f"{MOST} Kubernetes clusters" in answer.text
+
+    process.wait_until(refused, "a word about the size")
+    assert f"{MOST} Kubernetes clusters" in process.log
+    db.query("DELETE FROM clusters WHERE name LIKE 'beyond-%'", database=fill.DATABASE)
+    process.wait_until(kaasd.ready, "readiness")

@@ -128,27 +128,3 @@ def test_changes_that_arrive_meanwhile_are_no_differences(stage: Stage) -> None:
                          headers={"Content-Type": "application/merge-patch+json", "If-Match": "*"})
     assert stage.differences == 0
     assert shown(admin, 30)["description"] == f"round {round_no}"
-
-
-@pytest.mark.unsanitized("src/inventory", "src/store")
-def test_more_than_may_be_held_is_said(stage: Stage) -> None:
-    """At run time everything that was there goes on; at start nothing is served rather than a part."""
-    health = stage.admin
-    stage.sql("INSERT INTO clusters (id, name, state, created_at_ms, updated_at_ms, version_no, state_source, placement_source,"
-              " kubernetes_version) SELECT UUID(), CONCAT('more-', seq), 'ready', 1, 1, 1, 'declared', 'declared', '1' FROM seq_1_to_50000")
-    stage.kaasd.stop()
-    process = stage.kaasd.spawn()
-    said: list[str] = []
-
-    def refused() -> bool:
-        try:
-            answer = health.call("GET", "/readyz")
-        except OSError:
-            return False
-        said[:] = [answer.text]
-        return answer.status_code == 503 and "50000 Kubernetes clusters" in answer.text
-
-    process.wait_until(refused, "a word about the size")
-    assert "50000 Kubernetes clusters" in process.log
-    stage.sql("DELETE FROM clusters WHERE name LIKE 'more-%%'")
-    process.wait_until(stage.kaasd.ready, "readiness")

@@ -14,7 +14,7 @@ from env.places import Scratch
 from env.samples import SAMPLES
 from playwright.sync_api import Locator, Page, Response, expect
 
-pytestmark = [pytest.mark.slow, pytest.mark.unsanitized("src/api", "src/inventory", "ui-plugin")]
+pytestmark = pytest.mark.slow
 PROD = next(sample for sample in SAMPLES if sample.name == "prod-1")
 COLUMNS = ("State", "Version", "Control plane", "Workers", "HX cluster", "Age", "Name")
 

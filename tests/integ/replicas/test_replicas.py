@@ -21,8 +21,7 @@ from env.samples import SAMPLES
 from env.wait import until
 from env.writing import Answer, Client
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(180),
-              pytest.mark.unsanitized("src/store", "src/inventory", "src/auth", "src/vcenter", "src/daemon")]
+pytestmark = [pytest.mark.slow, pytest.mark.long(180)]
 ALL = sorted(sample.name for sample in SAMPLES)
 KINDS = ("ending TLS", "passing TLS through")
 OPTIONS: dict[str, Any] = {"server": {"trusted_proxies": ["127.0.0.1"], "drain": "3s"}}

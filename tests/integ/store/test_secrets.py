@@ -23,7 +23,8 @@ from env.places import Scratch, program
 from env.process import Process
 from env.vcenter import DEFAULT_WORLD, StrictVcenter, User, start_strict
 
-pytestmark = [pytest.mark.slow, pytest.mark.long(75)]
+pytestmark = [pytest.mark.slow, pytest.mark.long(75),
+              pytest.mark.users_build("memory images: a sanitizer keeps what was freed, and its shadow is terabytes")]
 CORE = "Quagga-7f3e-Marmoset"  # survives every escaping as it is
 PASSWORD = f"<&>\"'\\{CORE}'\"\\]]>ü€"
 LOCAL_PASSWORD_LIMIT_BYTES = 12
@@ -86,7 +87,6 @@ def login_key(place: Place) -> bytes:
     return AESGCM(master).decrypt(nonce, rest, head + f"login-certificate:{place.vcenter.instance_uuid}".encode())
 
 
-@pytest.mark.unsanitized("src")
 def test_the_search_finds_what_is_there(place: Place) -> None:
     marker = {EXTENSION_KEY.encode()}
     assert search.memory(place.pid, marker)
@@ -102,12 +102,10 @@ def test_the_search_knows_a_secret_in_every_clothing() -> None:
         assert search.find(b"before" + dressed + b"after", NEEDLES, "x")
 
 
-@pytest.mark.unsanitized("src")
 def test_the_password_of_a_registration_by_the_admin_socket_is_nowhere(place: Place) -> None:
     assert place.everywhere(NEEDLES) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_the_password_of_a_registration_over_tls_is_nowhere(place: Place) -> None:
     api = place.kaasd.admin()
     api.expect(200, "POST", f"/v2/vcenters/{place.vcenter.instance_uuid}/register", headers={"X-KaaS": "1"},
@@ -115,7 +113,6 @@ def test_the_password_of_a_registration_over_tls_is_nowhere(place: Place) -> Non
     assert place.everywhere(NEEDLES) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_the_password_of_a_refused_registration_is_nowhere(place: Place) -> None:
     wrong = f"{CORE}-but-wrong"
     result = place.register(wrong)
@@ -124,7 +121,6 @@ def test_the_password_of_a_refused_registration_is_nowhere(place: Place) -> None
     assert place.everywhere(NEEDLES) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_the_password_of_a_registration_that_broke_off_is_nowhere(place: Place) -> None:
     place.vcenter.control.fault("Login", "truncated", bytes=300, count=1)
     result = place.register()
@@ -134,7 +130,6 @@ def test_the_password_of_a_registration_that_broke_off_is_nowhere(place: Place) 
     assert place.everywhere(NEEDLES) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_a_body_with_a_password_that_is_refused_as_malformed_leaves_nothing(place: Place) -> None:
     api = place.kaasd.admin()
     for body in (f'{{"username": "a", "password": "{CORE}", }}', f'{{"username": "a", "password": "{CORE}", "extra": 1}}',
@@ -164,14 +159,12 @@ def test_while_kaasctl_registers_no_process_shows_the_password(place: Place) -> 
     assert search.find(said, NEEDLES, "output") == []
 
 
-@pytest.mark.unsanitized("src")
 def test_the_cookie_of_a_person_who_signed_in_is_nowhere(place: Place) -> None:
     cookie = place.vcenter.control.login("viewer-east@vsphere.local")["cookie"]
     place.kaasd.api().login_session(place.vcenter.instance_uuid, cookie)
     assert place.everywhere(search.forms_of(cookie)) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_a_clone_ticket_that_was_used_is_nowhere(place: Place) -> None:
     with vimclient.session(place.vcenter, place.vcenter.users["viewer-east"]) as instance:
         ticket = vimclient.clone_ticket(instance)
@@ -179,21 +172,18 @@ def test_a_clone_ticket_that_was_used_is_nowhere(place: Place) -> None:
     assert place.everywhere(search.forms_of(ticket)) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_a_vcenter_password_of_a_sign_on_is_nowhere(place: Place) -> None:
     user: User = place.vcenter.admin
     place.kaasd.api().login_password(user.login, user.password, f"vcenter:{place.vcenter.instance_uuid}")
     assert place.everywhere(NEEDLES) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_the_password_of_a_local_administrator_is_nowhere(place: Place) -> None:
     place.kaasd.admin()
     assert len(place.kaasd.admin_password) >= LOCAL_PASSWORD_LIMIT_BYTES
     assert place.everywhere(search.forms_of(place.kaasd.admin_password)) == []
 
 
-@pytest.mark.unsanitized("src")
 def test_a_wrong_password_of_a_local_administrator_is_nowhere(place: Place) -> None:
     wrong = f"wrong-{secrets.token_hex(12)}"
     answer = place.kaasd.api().post_login("password", {"username": "admin", "password": wrong})

@@ -15,8 +15,6 @@ from env.places import Scratch
 from env.vcenter import StrictVcenter, start_strict
 from env.wait import until
 
-pytestmark = [pytest.mark.unsanitized("src/port", "src/vcenter", "src/hyperflex", "src/daemon", "tests/env")]
-
 HERE, METADATA = "192.0.2.10", "169.254.169.254"
 TUNNEL_PORT = 8080
 REMEDY = "add its network to {} in kaasd's configuration"

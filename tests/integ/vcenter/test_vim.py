@@ -278,7 +278,7 @@ def test_password_check_leaves_no_session(fresh_vcenter: StrictVcenter, start: S
     assert fresh_vcenter.control.state()["sessions"] == 0
 
 
-@pytest.mark.unsanitized("src/vim")
+@pytest.mark.users_build("a memory image: a sanitizer keeps what was freed")
 def test_no_password_stays_in_memory(fresh_vcenter: StrictVcenter, start: Start) -> None:
     probe = start(fresh_vcenter)
     probe.ask("check", fresh_vcenter.admin.login, fresh_vcenter.admin.password)
