@@ -328,7 +328,8 @@ const char *visit_reason(int rc) {
 
 const char *visit_remedy(int rc) {
     switch (rc) {
-    case ERR_TLS: return "compare the certificate with the one at HX itself, then: kaasctl hx connect HX --ca FILE, or --sha256";
+    case ERR_TLS:
+        return "compare the certificate with the one at HX itself, then: kaasctl hx connect HX --ca-file FILE, or --sha256";
     case ERR_TIMEOUT: return "see that HX Connect is not overloaded; hx.call_timeout is how long it is waited for";
     case ERR_UNREACHABLE:
         return "see that the address is that of HX Connect (kaasctl hx addresses HX), and that no firewall is between";

@@ -109,8 +109,8 @@ static const char *transport_reason(int rc) {
 static const char *transport_remedy(int rc) {
     switch (rc) {
     case ERR_TLS:
-        return "compare the certificate with the one at the peer itself, then: kaasctl peer set HX --ca FILE, or --sha256";
-    case ERR_CONFIG: return "kaasctl peer set HX --ca FILE: PEM certificates";
+        return "compare the certificate with the one at the peer itself, then: kaasctl peer set HX --ca-file FILE, or --sha256";
+    case ERR_CONFIG: return "kaasctl peer set HX --ca-file FILE: PEM certificates";
     case ERR_TIMEOUT: return "see that the peer runs and is not overloaded; peers.call_timeout is how long it is waited for";
     case ERR_UNREACHABLE: return "see that the peer runs, that its name resolves here, and that no firewall is between";
     default: return "see that the url is the address of the peer's https service";

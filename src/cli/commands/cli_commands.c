@@ -9,21 +9,6 @@
 #define END \
     { NULL }
 
-const struct opt_spec cli_common_options[] = {
-    {"config", "FILE", "configuration of kaasd (default " CONFIG_DEFAULT_PATH ")", OPT_OWN, NULL, 'c'},
-    {"server", "URL", "talk to https://HOST:PORT instead of the admin socket (also KAAS_SERVER)"},
-    {"ca-file", "FILE", "CA of the server's certificate (also KAAS_CA_FILE; default: that of the login, or those of the system)"},
-    {"user", "NAME", "who signs in at --server (also KAAS_USER; default: who did so by kaasctl login)", OPT_OWN, NULL, 'u'},
-    {"source", "SOURCE", "who checks the password: local (default), vcenter:NAME, or a directory"},
-    {"password-file", "FILE", "file with the password, - for standard input (default: ask)"},
-    {"output", "FORMAT", "table (default), json, yaml, or name: a name or id each line", OPT_OWN, NULL, 'o'},
-    {"no-headers", NULL, "tables without their first line"},
-    {"yes", NULL, "do not ask for confirmation", OPT_OWN, NULL, 'y'},
-    {"help", NULL, "print help, then exit", OPT_OWN, NULL, 'h'},
-    {"version", NULL, "print the version, then exit"},
-    END,
-};
-
 /* -- this host ------------------------------------------------------------------------------------------------------------- */
 
 OPTIONS init_options[] = {
@@ -105,8 +90,9 @@ OPTIONS pilot_options[] = {
     {"vcenter", "ADDRESS[:PORT]", "the vCenter to be asked", OPT_TEXT, "vcenter", .is_required = true},
     {"user", "NAME", "account of the vCenter that may read all (ReadOnly will do)", OPT_TEXT, "user", 'u', .is_required = true},
     {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
-    {"thumbprint", "SHA256", "SHA-256 of the vCenter's certificate, compared beforehand", OPT_SHA256, "thumbprint"},
-    {"ca-file", "FILE", "CA certificates that sign the vCenter's", OPT_CA_FILE, "ca_pem"},
+    {"sha256", "HEX", "SHA-256 of the vCenter's certificate, compared beforehand", OPT_SHA256, "thumbprint",
+     .also = "thumbprint"},
+    {"ca-file", "FILE", "CA certificates that sign the vCenter's", OPT_CA_FILE, "ca_pem", .also = "ca"},
     {"tunnel-port", "PORT", "port of the tunnel (default 80, 0: not looked at)", OPT_PORT, "tunnel_port"},
     {"direct-port", "PORT", "port of vpxd itself (default 8089, 0: not looked at)", OPT_PORT, "direct_port"},
     {"wait", "SECONDS", "how long the vCenter is to hold a call that waits for news (default 60)"},
@@ -114,8 +100,9 @@ OPTIONS pilot_options[] = {
     {"hx", "ADDRESS[:PORT]", "HX Connect of an HX cluster, to be asked as well", OPT_TEXT, "hx"},
     {"hx-user", "NAME", "its user (default local/admin); takes one of the five logins in 15 minutes", OPT_TEXT, "hx_user"},
     {"hx-password-file", "FILE", "file with that user's password, - for standard input (default: ask)"},
-    {"hx-thumbprint", "SHA256", "SHA-256 of HX Connect's certificate, compared beforehand", OPT_SHA256, "hx_thumbprint"},
-    {"hx-ca-file", "FILE", "CA certificates that sign it", OPT_CA_FILE, "hx_ca_pem"},
+    {"hx-sha256", "HEX", "SHA-256 of HX Connect's certificate, compared beforehand", OPT_SHA256, "hx_thumbprint",
+     .also = "hx-thumbprint"},
+    {"hx-ca-file", "FILE", "CA certificates that sign it", OPT_CA_FILE, "hx_ca_pem", .also = "hx-ca"},
     END,
 };
 
@@ -123,8 +110,8 @@ OPTIONS pilot_options[] = {
 
 OPTIONS vcenter_add_options[] = {
     {"name", "NAME", "name shown to people (default: the address)", OPT_TEXT, "name"},
-    {"thumbprint", "SHA256", "SHA-256 of the certificate, compared beforehand", OPT_SHA256, "thumbprint_sha256"},
-    {"ca-file", "FILE", "CA certificates that sign the vCenter's", OPT_CA_FILE, "ca_pem"},
+    {"sha256", "HEX", "SHA-256 of the certificate, compared beforehand", OPT_SHA256, "thumbprint_sha256", .also = "thumbprint"},
+    {"ca-file", "FILE", "CA certificates that sign the vCenter's", OPT_CA_FILE, "ca_pem", .also = "ca"},
     {"tunnel-port", "PORT", "port for the login by certificate through the tunnel (default 80, 0: off)", OPT_PORT, "tunnel_port"},
     {"direct-port", "PORT", "port of vpxd for the direct login by certificate (default 0: off)", OPT_PORT, "direct_port"},
     END,
@@ -167,15 +154,16 @@ OPTIONS vcenter_set_options[] = {
     {"port", "PORT", "port of the SDK endpoint (443)", OPT_PORT, "port"},
     {"tunnel-port", "PORT", "port for the login by certificate through the tunnel (0: off)", OPT_PORT, "tunnel_port"},
     {"direct-port", "PORT", "port of vpxd for the direct login by certificate (0: off)", OPT_PORT, "direct_port"},
-    {"thumbprint", "SHA256", "with --address: SHA-256 of its certificate there, compared beforehand", OPT_SHA256,
-     "thumbprint_sha256"},
-    {"ca-file", "FILE", "with --address: CA certificates that sign it there", OPT_CA_FILE, "ca_pem"},
+    {"sha256", "HEX", "with --address: SHA-256 of its certificate there, compared beforehand", OPT_SHA256, "thumbprint_sha256",
+     .also = "thumbprint"},
+    {"ca-file", "FILE", "with --address: CA certificates that sign it there", OPT_CA_FILE, "ca_pem", .also = "ca"},
     END,
 };
 
 OPTIONS vcenter_trust_options[] = {
-    {"sha256", "HEX", "SHA-256 of the new certificate, compared beforehand", OPT_SHA256, "thumbprint_sha256"},
-    {"ca-file", "FILE", "CA certificates that sign it", OPT_CA_FILE, "ca_pem"},
+    {"sha256", "HEX", "SHA-256 of the new certificate, compared beforehand", OPT_SHA256, "thumbprint_sha256",
+     .also = "thumbprint"},
+    {"ca-file", "FILE", "CA certificates that sign it", OPT_CA_FILE, "ca_pem", .also = "ca"},
     {"yes-after-look", NULL, "show both certificates and trust the new one without asking"},
     END,
 };
@@ -346,8 +334,9 @@ OPTIONS hx_connect_options[] = {
     {"user", "NAME", "user of HX that kaasd logs in as (default: admin)", OPT_TEXT, "user_name"},
     {"password-file", "FILE", "file with its password, - for standard input (default: ask)"},
     {"inherit", NULL, "user and password are those of its vCenter (kaasctl vcenter set-hx-credential)"},
-    {"ca", "FILE", "CA of HX's certificate: its text is stored (default: hx.ca_file of kaasd)", OPT_CA_FILE, "ca_pem"},
-    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_SHA256, "thumbprint_sha256"},
+    {"ca-file", "FILE", "CA of HX's certificate: its text is stored (default: hx.ca_file of kaasd)", OPT_CA_FILE, "ca_pem",
+     .also = "ca"},
+    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_SHA256, "thumbprint_sha256", .also = "thumbprint"},
     END,
 };
 
@@ -355,8 +344,8 @@ OPTIONS peer_set_options[] = {
     {"url", "URL", "https address at the controller that only those get who have signed in", OPT_TEXT_OR_NULL, "url"},
     {"spn", "SPN", "its service principal name (default: HTTP/ and the host of the address)", OPT_TEXT_OR_NULL, "spn"},
     {"principal", "NAME", "our account in the keytab; \"\": the first that is no SPN", OPT_TEXT_OR_NULL, "principal"},
-    {"ca", "FILE", "CA of its certificate: its text is stored", OPT_CA_FILE, "ca_pem"},
-    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_TEXT_OR_NULL, "thumbprint_sha256"},
+    {"ca-file", "FILE", "CA of its certificate: its text is stored", OPT_CA_FILE, "ca_pem", .also = "ca"},
+    {"sha256", "HEX", "or SHA-256 of the certificate itself", OPT_TEXT_OR_NULL, "thumbprint_sha256", .also = "thumbprint"},
     END,
 };
 
@@ -592,7 +581,7 @@ OPTIONS ldap_set_options[] = {
     {"kind", "KIND", "ad (Active Directory) or openldap (any other LDAP server)", OPT_TEXT_OR_NULL, "kind"},
     {"url", "URL", "ldaps://HOST[:PORT], or ldap://HOST[:PORT] for StartTLS; may be repeated: tried in this order", OPT_TEXTS,
      "urls", 0, true},
-    {"ca", "FILE", "CA of the servers' certificates: its text is stored", OPT_CA_FILE, "ca_pem"},
+    {"ca-file", "FILE", "CA of the servers' certificates: its text is stored", OPT_CA_FILE, "ca_pem", .also = "ca"},
     {"ca-path", "PATH", "the same as a file that lies on each replica", OPT_TEXT_OR_NULL, "ca_file"},
     {"search-base", "DN", "below which people are looked for", OPT_TEXT_OR_NULL, "search_base"},
     {"user-filter", "FILTER", "which entry a name means, {name} stands for the name; \"\": the usual one", OPT_TEXT_OR_NULL,

@@ -5,7 +5,6 @@
 
 #include "backoff.h"
 #include "cli_command.h"
-#include "cli_login.h"
 #include "clock.h"
 #include "str.h"
 #include "uuid.h"
@@ -199,7 +198,7 @@ static int cmd_cluster_look_once(struct cmd_cluster_watch *w, struct err *err) {
     int rc;
     if (now_ms - w->renewed_ms >= RENEW_MS) {
         w->renewed_ms = now_ms;
-        rc = w->cli->login ? cli_login_renew(w->cli, err) : cli_client_renew(w->cli->client, err);
+        rc = w->cli->login.kept ? cli_login_renew(&w->cli->login, err) : cli_client_renew(w->cli->client, err);
         if (rc)
             return rc;
     }

@@ -452,7 +452,7 @@ static void cmd_version_show_updates(struct cli *cli, json_t *told) {
 int cmd_version(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *theirs = NULL, *both = json_object();
     int rc = cli_choose_server(cli, err);
-    const bool is_known = !cli->server || cli->login || cli_user(cli);
+    const bool is_known = !cli->server || cli->login.kept || cli_user(cli);
     if (!rc)
         rc = is_known ? cli_connect(cli, err) : cli_connect_public(cli, err);
     if (!rc)

@@ -89,7 +89,7 @@ int cmd_hx_connect(struct cli *cli, json_t *body, struct err *err) {
     _cleanup_free_ char *question = NULL;
     int rc;
     if (json_object_get(body, "ca_pem") && json_object_get(body, "thumbprint_sha256"))
-        return cli_usage(cli, err, "give either --ca or --sha256, not both");
+        return cli_usage(cli, err, "give either --ca-file or --sha256, not both");
     if (opt_get(&cli->given, "inherit") && (json_object_get(body, "user_name") || opt_get(&cli->given, "password-file")))
         return cli_usage(cli, err, "give either --inherit or a user and password, not both");
     rc = cli_find_object(cli, err);
@@ -152,7 +152,7 @@ int cmd_peer_set(struct cli *cli, json_t *body, struct err *err) {
     }
     return json_object_get(body, "url")
                ? 0
-               : cli_usage(cli, err, "there is no peer yet: a new one needs --url, and --ca or --sha256");
+               : cli_usage(cli, err, "there is no peer yet: a new one needs --url, and --ca-file or --sha256");
 }
 
 /* A sign-on that does not work is an answer, and a failure for scripts. */

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include "cli_command.h"
-#include "cli_login.h"
-#include "cli_logins.h"
 #include "cli_prompt.h"
 #include "fsutil.h"
 #include "str.h"
@@ -25,9 +23,9 @@ static int login_put_who(struct cli *cli, json_t *login, struct err *err) {
     const char *user = cli_user(cli), *source = opt_get_common(&cli->given, "source");
     _cleanup_free_ char *typed = NULL;
     int rc;
-    if (!user && cli->login) {
-        user = json_get_string(cli->login, "user");
-        source = source ? source : json_get_string(cli->login, "source");
+    if (!user && cli->login.kept) {
+        user = json_get_string(cli->login.kept, "user");
+        source = source ? source : json_get_string(cli->login.kept, "source");
     }
     if (!user && !prompt_has_terminal())
         return cli_usage(cli, err, "who signs in? Give --user NAME");

@@ -164,13 +164,13 @@ int cmd_pilot_send(struct cli *cli, json_t *body, json_t **answer, struct err *e
         .option = "vcenter",
         .question = "Compare the SHA-256 with the one the vCenter shows. Type yes to trust this certificate: ",
         .file = "password-file",
-        .pin_option = "thumbprint"};
+        .pin_option = "sha256"};
     _cleanup_done_(cmd_pilot_target_done) struct cmd_pilot_target hx = {
         .what = "HX Connect",
         .option = "hx",
         .question = "Compare the SHA-256 with the one that a browser shows at HX Connect. Type yes to trust it: ",
         .file = "hx-password-file",
-        .pin_option = "hx-thumbprint"};
+        .pin_option = "hx-sha256"};
     _cleanup_done_(findings_done) struct findings findings = {0};
     struct pilot_options options = {
         .record_folder = opt_get(&cli->given, "record"),

@@ -110,7 +110,7 @@ static int cmd_vcenter_put_address(struct cli *cli, const char *text, json_t *bo
     json_put_string(body, "address", address.host);
     if (address.port)
         json_put_int(body, "port", address.port);
-    return cmd_vcenter_check_trust(cli, "thumbprint", err);
+    return cmd_vcenter_check_trust(cli, "sha256", err);
 }
 
 int cmd_vcenter_add(struct cli *cli, json_t *body, struct err *err) {
@@ -119,13 +119,13 @@ int cmd_vcenter_add(struct cli *cli, json_t *body, struct err *err) {
 
 int cmd_vcenter_set(struct cli *cli, json_t *body, struct err *err) {
     const char *address = opt_get(&cli->given, "address");
-    return address ? cmd_vcenter_put_address(cli, address, body, err) : cmd_vcenter_check_trust(cli, "thumbprint", err);
+    return address ? cmd_vcenter_put_address(cli, address, body, err) : cmd_vcenter_check_trust(cli, "sha256", err);
 }
 
 /* A new vCenter, or one at a new address. */
 int cmd_vcenter_send(struct cli *cli, json_t *body, json_t **answer, struct err *err) {
     const struct cmd_vcenter_trusting t = {
-        .option = "thumbprint",
+        .option = "sha256",
         .title = cli->object ? "At the new address this certificate is shown, which is not the trusted one:"
                              : "The vCenter shows this certificate:",
         .asks_on_mismatch = cli->object && json_object_get(body, "address"),

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_login.h"
-#include "cli_logins.h"
 #include "cli_prompt.h"
 #include "cli_table.h"
 #include "http_client.h"
@@ -166,7 +164,7 @@ static int cli_take_login(struct cli *cli, const char *server, struct err *err) 
         cli->server = str_dup(json_get_string(login, "server"));
     cli->ca_pem = json_incref(json_object_get(login, "ca_pem"));
     if (cli->is_about_login || cli_is_login_wanted(cli, login))
-        cli->login = json_deep_copy(login);
+        cli->login.kept = json_deep_copy(login);
     return 0;
 }
 
@@ -249,7 +247,11 @@ int cli_connect(struct cli *cli, struct err *err) {
     rc = cli_open_client(cli, err);
     if (rc || !cli->server)
         return rc;
-    return cli->login ? cli_login_use(cli, err) : cli_sign_in_once(cli, err);
+    if (!cli->login.kept)
+        return cli_sign_in_once(cli, err);
+    cli->login.client = cli->client;
+    cli->login.server = cli->server;
+    return cli_login_use(&cli->login, err);
 }
 
 void cli_tell_stale(const struct cli *cli) {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "cli_client.h"
+#include "cli_login.h"
 #include "cli_opt.h"
 #include "daemon_config.h"
 #include "err.h"
@@ -27,21 +28,23 @@ struct cli {
     struct opt_given given;    /* words are the arguments behind the command */
     struct cli_client *client; /* NULL until cli_connect */
     char *server;              /* where kaasd is, in place of the admin socket; NULL: that. Valid from cli_choose_server on */
-    json_t *login;  /* the kept login there, by which this command is signed in, or which it is about; NULL: none. Has secrets */
-    json_t *ca_pem; /* with `server`: what the kept login there trusts; NULL: none */
-    const char *named_server; /* by an argument, as --server; NULL: by none */
-    bool is_about_login;      /* what this machine is does not matter */
+    struct cli_login login;    /* the kept login there, by which this command is signed in, or which it is about */
+    json_t *ca_pem;            /* with `server`: what the kept login there trusts; NULL: none */
+    const char *named_server;  /* by an argument, as --server; NULL: by none */
+    bool is_about_login;       /* what this machine is does not matter */
     bool has_chosen;
     char *password;   /* of --user: what was asked for at the sign-on, or is known before; NULL: not known yet. A secret */
     char *one_time;   /* a password that was made here, to be told once; NULL: none. A secret */
     json_t *object;   /* what the command is about: what its last argument names, or it found by itself; NULL: nothing (yet) */
     const char *call; /* in place of the command's; NULL: none */
+    bool wants_help;  /* "help" before the command */
     bool is_asked;    /* the command's question has been answered, or need not be asked */
     bool is_done;     /* nothing is left to do: the steps end here */
     struct config config;
     bool has_config;
     enum cli_format format; /* --output */
     bool is_json;           /* not a table: for programs, by show_json */
+    bool has_ids;           /* what is shown is known by its ids, whatever it is named */
     unsigned documents;     /* of YAML, shown so far */
     bool is_quiet_error;    /* the error has been told line by line */
     enum cli_status status; /* set where the error code alone does not tell the exit status */
@@ -60,7 +63,7 @@ char *cli_config_path_absolute(const struct cli *cli);
 /* Loads the configuration into cli->config, once; faults are told line by line. ERR_CONFIG. */
 int cli_load_config(struct cli *cli, struct err *err);
 
-/* Finds out, once, where kaasd is: cli->server, and cli->login where it is asked by that. By --server, --config, KAAS_SERVER; without these at the
+/* Finds out, once, where kaasd is: cli->server, and cli->login.kept where it is asked by that. By --server, --config, KAAS_SERVER; without these at the
  * admin socket of this machine's configuration, if that may be read, else where one signed in last (kaasctl login). ERR_CONFIG for a file of logins
  * that is not one's own. */
 int cli_choose_server(struct cli *cli, struct err *err);

@@ -22,6 +22,23 @@
 #define TEXT_BYTES_MAX 4096U
 #define CA_BYTES_MAX 65536U
 
+/* clang-format off */
+const struct opt_spec cli_common_options[] = {
+    {"config", "FILE", "configuration of kaasd (default " CONFIG_DEFAULT_PATH ")", OPT_OWN, NULL, 'c'},
+    {"server", "URL", "talk to https://HOST:PORT instead of the admin socket (also KAAS_SERVER)"},
+    {"ca-file", "FILE", "CA of the server's certificate (also KAAS_CA_FILE; default: that of the login, or those of the system)"},
+    {"user", "NAME", "who signs in at --server (also KAAS_USER; default: who did so by kaasctl login)", OPT_OWN, NULL, 'u'},
+    {"source", "SOURCE", "who checks the password: local (default), vcenter:NAME, or a directory"},
+    {"password-file", "FILE", "file with the password, - for standard input (default: ask)"},
+    {"output", "FORMAT", "table (default), json, yaml, or name: a name or id each line", OPT_OWN, NULL, 'o'},
+    {"no-headers", NULL, "tables without their first line"},
+    {"yes", NULL, "do not ask for confirmation", OPT_OWN, NULL, 'y'},
+    {"help", NULL, "print help, then exit", OPT_OWN, NULL, 'h'},
+    {"version", NULL, "print the version, then exit"},
+    {NULL},
+};
+/* clang-format on */
+
 /* -- from options to the request ------------------------------------------------------------------------------------------------ */
 
 static int cli_put_port(struct cli *cli, const struct opt_value *v, json_t *body, struct err *err) {
@@ -384,6 +401,38 @@ static void help_add_command(struct strbuf *out, const struct cli_command *c) {
 
 /* -- commands ------------------------------------------------------------------------------------------------------------------- */
 
+/* What people of other tools say for the same; the first word of a verb counts ("remove" of "remove-login-account"). */
+static const char *const parse_meanings[][8] = {
+    {"list", "ls", "get"},
+    {"show", "describe", "get", "view", "info"},
+    {"rm", "remove", "delete", "del", "forget"},
+    {"add", "create", "new"},
+    {"set", "edit", "update", "change", "modify", "patch"},
+};
+
+static bool parse_is_of_meaning(size_t meaning, const char *verb, size_t n) {
+    for (const char *const *word = parse_meanings[meaning]; *word; word++)
+        if (strlen(*word) == n && !memcmp(*word, verb, n))
+            return true;
+    return false;
+}
+
+static bool parse_has_meaning(const char *verb) {
+    for (size_t i = 0; i < ARRAY_COUNT(parse_meanings); i++)
+        if (parse_is_of_meaning(i, verb, strcspn(verb, "-")))
+            return true;
+    return false;
+}
+
+/* Do both begin with words of one meaning, and go on alike? */
+static bool parse_is_same(const char *typed, const char *verb) {
+    const size_t n = strcspn(typed, "-"), m = strcspn(verb, "-");
+    for (size_t i = 0; i < ARRAY_COUNT(parse_meanings) && str_eq(typed + n, verb + m); i++)
+        if (parse_is_of_meaning(i, typed, n) && parse_is_of_meaning(i, verb, m))
+            return true;
+    return false;
+}
+
 static bool parse_is_group(const char *word) {
     for (const struct cli_command *c = cli_commands; c->group; c++)
         if (c->verb && str_eq(c->group, word))
@@ -391,24 +440,61 @@ static bool parse_is_group(const char *word) {
     return false;
 }
 
+/* Verbs that are taken for the one that a group has. The others are said only: what changes something is not guessed. */
+static bool parse_is_alias(const char *typed, const char *verb) {
+    static const char *const aliases[][5] = {
+        {"list", "get", "ls"}, {"show", "describe"}, {"rm", "remove", "delete"}, {"remove", "rm", "delete"}};
+    for (size_t i = 0; i < ARRAY_COUNT(aliases); i++)
+        for (size_t j = 1; aliases[i][j]; j++)
+            if (str_eq(aliases[i][0], verb) && str_eq(aliases[i][j], typed))
+                return true;
+    return false;
+}
+
 static const struct cli_command *parse_find_command(const char *group, const char *verb) {
     for (const struct cli_command *c = cli_commands; c->group; c++)
         if (str_eq(c->group, group) && str_eq(c->verb, verb))
             return c;
+    for (const struct cli_command *c = cli_commands; verb && c->group; c++)
+        if (str_eq(c->group, group) && c->verb && parse_is_alias(verb, c->verb))
+            return c;
     return NULL;
+}
+
+/* What a verb that the group does not have may mean: by its meaning, if it has one; else a slip of the keys. NULL: nothing. */
+static const char *parse_guess_verb(const char *group, const char *typed) {
+    struct cli_near near;
+    cli_near_init(&near, typed);
+    near.distance = strlen(typed) < 6 ? 1 : (unsigned)strlen(typed) / 3;
+    for (const struct cli_command *c = cli_commands; c->group; c++) {
+        if (!str_eq(c->group, group) || !c->verb)
+            continue;
+        if (parse_is_same(typed, c->verb))
+            return c->verb;
+        if (!parse_has_meaning(typed))
+            cli_near_try(&near, c->verb);
+    }
+    return near.best;
+}
+
+static const char *parse_guess_group(const char *typed) {
+    struct cli_near near;
+    cli_near_init(&near, typed);
+    near.distance = strlen(typed) < 6 ? 1 : (unsigned)strlen(typed) / 3;
+    for (const struct cli_command *c = cli_commands; c->group; c++)
+        cli_near_try(&near, c->group);
+    return near.best;
 }
 
 /* `group` is NULL when the first word is unknown. */
 static int parse_unknown_command(const char *group, const char *word, struct err *err) {
     const char *lead = group ? group : "", *blank = group ? " " : "";
-    struct cli_near near;
-    cli_near_init(&near, word);
-    for (const struct cli_command *c = cli_commands; c->group; c++)
-        if (!group || str_eq(c->group, group))
-            cli_near_try(&near, group ? c->verb : c->group);
+    const char *best = group ? parse_guess_verb(group, word) : parse_has_meaning(word) ? NULL : parse_guess_group(word);
     (void)err_set(err, ERR_INVALID, "unknown command \"%s%s%s\"", lead, blank, word);
-    if (near.best)
-        return err_remedy(err, "did you mean \"%s%s%s\"?", lead, blank, near.best);
+    if (best)
+        return err_remedy(err, "did you mean \"%s%s%s\"?", lead, blank, best);
+    if (!group && parse_has_meaning(word))
+        return err_remedy(err, "what it is about comes first, as in: kaasctl cluster list; see: kaasctl --help");
     return err_remedy(err, "see: kaasctl %s%s--help", lead, blank);
 }
 
@@ -422,11 +508,17 @@ static int parse_leading(struct cli *cli, const char *const **argv, struct err *
 }
 
 /* Reads the one or two words of the command. *group gets the first of them. */
-static int parse_command(struct cli *cli, const char *const **argv, const char **group, struct err *err) {
+static int parse_command(struct cli *cli, const char *const **argv, const char **group,
+                         struct err *err) { /* NOLINT(misc-no-recursion): once */
     int rc = parse_leading(cli, argv, err);
     if (rc || !**argv)
         return rc;
     *group = *(*argv)++;
+    if (str_eq(*group, "help") && !cli->wants_help) { /* "help cluster list" */
+        cli->wants_help = true;
+        *group = NULL;
+        return parse_command(cli, argv, group, err);
+    }
     if (!parse_is_group(*group)) {
         cli->command = parse_find_command(*group, NULL);
         return cli->command ? 0 : parse_unknown_command(NULL, *group, err);
@@ -473,6 +565,7 @@ static int parse_check_common(struct cli *cli, struct err *err) {
         return err_set(err, ERR_INVALID, "--output must be table, json, yaml or name, not \"%s\"", format);
     cli->format = (enum cli_format)i;
     cli->is_json = i != CLI_TABLE;
+    cli->has_ids = c->has_ids;
     if (i == CLI_NAME && !is_read) /* such as a one-time password would be lost */
         return err_set(err, ERR_INVALID, "--output name is for what lists and shows");
     if (opt_get_common(&cli->given, "server") && opt_get_common(&cli->given, "config"))
@@ -491,7 +584,7 @@ static int cli_command_parse_all(struct cli *cli, const char *const *argv, struc
     }
     if (rc)
         return rc;
-    if (opt_get_common(&cli->given, "help")) {
+    if (cli->wants_help || opt_get_common(&cli->given, "help")) {
         if (cli->command)
             help_add_command(&cli->out, cli->command);
         else if (group)

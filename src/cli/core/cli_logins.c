@@ -27,7 +27,7 @@ static void logins_wipe(const json_t *login) {
     json_wipe_string(json_object_get(login, "refresh_token"));
 }
 
-void login_free(json_t *login) {
+void logins_free_one(json_t *login) {
     logins_wipe(login);
     json_decref(login);
 }

@@ -9,9 +9,9 @@
 #include "json.h"
 
 /* Wipes the secrets of one login, and lets it go. NULL is allowed. */
-void login_free(json_t *login);
-CLEANUP_DEFINE(json_t, login_free);
-#define _cleanup_login_ _cleanup_(login_free)
+void logins_free_one(json_t *login);
+CLEANUP_DEFINE(json_t, logins_free_one);
+#define _cleanup_login_ _cleanup_(logins_free_one)
 
 /* Wipes the secrets of all logins and lets the array go. NULL is allowed. */
 void logins_free(json_t *logins);

@@ -46,13 +46,20 @@ void cli_near_init(struct cli_near *near, const char *typed) {
         near->distance = 1;
 }
 
+/* Two neighbours have changed places, which is one slip. */
+static bool near_is_swapped(const char *a, const char *b) {
+    while (*a && *a == *b)
+        a++, b++;
+    return *a && a[1] && a[0] == b[1] && a[1] == b[0] && str_eq(a + 2, b + 2);
+}
+
 void cli_near_try(struct cli_near *near, const char *word) {
     unsigned distance;
     bool is_begun;
     if (!word)
         return;
     is_begun = strlen(near->typed) >= 2 && str_starts(word, near->typed);
-    distance = is_begun ? 0 : str_distance(near->typed, word);
+    distance = is_begun ? 0 : near_is_swapped(near->typed, word) ? 1 : str_distance(near->typed, word);
     if (near->best ? distance >= near->distance : distance > near->distance)
         return;
     near->best = word;
@@ -63,7 +70,7 @@ void cli_near_try(struct cli_near *near, const char *word) {
 
 static const struct opt_spec *opt_find_in(const struct opt_spec *list, const char *name, char letter) {
     for (; list && list->name; list++)
-        if (letter ? list->letter == letter : str_eq(list->name, name))
+        if (letter ? list->letter == letter : str_eq(list->name, name) || str_eq(list->also, name))
             return list;
     return NULL;
 }

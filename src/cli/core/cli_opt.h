@@ -36,6 +36,7 @@ struct opt_spec {
     char letter;        /* 0: none */
     bool is_repeatable;
     bool is_required;
+    const char *also; /* another name that is taken, and not told; NULL: none */
 };
 
 /* Which options are known: those of the command win over the common ones. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_command.h"
 #include "cli_yaml.h"
 #include "clock.h"
 #include "str.h"
@@ -285,7 +284,7 @@ static int show_names_of(struct cli *cli, const json_t *items, struct err *err) 
     }
     json_array_foreach ((json_t *)(uintptr_t)items, i, item) {
         const char *name = show_name_of(item), *id = show_id_of(item);
-        const bool is_good = name && !cli->command->has_ids && show_is_argument(name) && json_get_int(counts, name, 0) == 1;
+        const bool is_good = name && !cli->has_ids && show_is_argument(name) && json_get_int(counts, name, 0) == 1;
         if (!name && !id)
             return cli_usage(cli, err, "what this command shows has neither names nor ids");
         text_add_clean(&cli->out, is_good || !id ? name : id);

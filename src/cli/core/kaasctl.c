@@ -6,7 +6,6 @@
 
 #include "cli.h"
 #include "cli_command.h"
-#include "cli_logins.h"
 #include "cli_table.h"
 #include "http_client.h"
 #include "secret.h"
@@ -32,7 +31,7 @@ static void kaasctl_done(struct cli *cli) {
     secret_free(cli->one_time);
     json_decref(cli->object);
     json_decref(cli->ca_pem);
-    login_free(cli->login);
+    logins_free_one(cli->login.kept);
     free(cli->server);
     config_free(&cli->config);
     opt_done(&cli->given);

@@ -76,9 +76,10 @@ def test_json_is_that_of_the_interface(world: World) -> None:
 
 
 def test_yaml_is_the_same_as_json(own: World) -> None:
-    own.kaasd.ctl.ok("cluster", "add", "--name", "yaml", "--kubernetes-version", "1.31.2", "--vsphere-cluster", HX_EAST_DC0, "--description",
-                     "näme: \u202e{1} # '\"", "--label", "a=1.10", "--label", "b=no")
-    for command in (("cluster", "list"), ("cluster", "show", "yaml"), ("hx", "list"), ("user", "list"), ("cluster", "list", "--query", "none")):
+    own.kaasd.ctl.ok("cluster", "add", "--name", "yaml", "--kubernetes-version", "1.31.2", "--vsphere-cluster", HX_EAST_DC0,
+                     "--description", "näme: \u202e{1} # '\"", "--label", "a=1.10", "--label", "b=no")
+    for command in (("cluster", "list"), ("cluster", "show", "yaml"), ("hx", "list"), ("user", "list"),
+                    ("cluster", "list", "--query", "none")):
         as_yaml = own.kaasd.ctl.ok("-o", "yaml", *command)
         assert "\u202e" not in as_yaml
         assert yaml.safe_load(as_yaml) == own.kaasd.ctl.json(*command)
@@ -109,7 +110,8 @@ def test_names_are_fit_for_xargs(own: World) -> None:
 
 def test_tables_without_their_first_line(world: World) -> None:
     lines = world.kaasd.ctl.ok("cluster", "list").splitlines()
-    assert [line.split() for line in world.kaasd.ctl.ok("--no-headers", "cluster", "list").splitlines()] == [line.split() for line in lines[1:]]
+    bare = world.kaasd.ctl.ok("--no-headers", "cluster", "list").splitlines()
+    assert [line.split() for line in bare] == [line.split() for line in lines[1:]]
 
 
 def test_filters(world: World) -> None:
@@ -292,11 +294,21 @@ def test_what_is_no_utf_8_is_refused(own: World, tmp_path: Path) -> None:
     (("cluster", "show"), "CLUSTER is missing"),
     (("cluster", "show", "a", "b"), 'unexpected argument "b"'),
     (("cluster", "lst"), 'did you mean "cluster list"?'),
+    (("cluster", "lsit"), 'did you mean "cluster list"?'),
+    (("cluster", "create"), 'did you mean "cluster add"?'),
+    (("user", "update"), 'did you mean "user set"?'),
+    (("vcenter", "delete-login-account"), 'did you mean "vcenter remove-login-account"?'),
+    (("vcenter", "get-login-account"), "see: kaasctl vcenter --help"),
+    (("vcenter", "rotate-certificat"), 'did you mean "vcenter rotate-certificate"?'),
+    (("user", "describe"), "see: kaasctl user --help"),
+    (("get", "clusters"), "as in: kaasctl cluster list"),
+    (("job", "list"), "see: kaasctl --help"),
+    (("kubeconfig",), "see: kaasctl --help"),
     (("clustre", "list"), 'did you mean "cluster"?'),
     (("cluster",), "kaasctl cluster --help"),
     ((), "kaasctl --help"),
     (("cluster", "list", "--stat", "x"), "did you mean --state?"),
-    (("cluster", "list", "-o", "xml"), "table or json"),
+    (("cluster", "list", "-o", "xml"), "table, json, yaml or name"),
     (("vcenter", "add", "https://vc"), "[IPV6]:PORT"),
     (("vcenter", "add", "vc", "--thumbprint", "00:11"), "SHA-1"),
     (("vcenter", "add", "vc", "--tunnel-port", "70000"), "--tunnel-port"),
@@ -307,6 +319,33 @@ def test_what_is_no_utf_8_is_refused(own: World, tmp_path: Path) -> None:
 ])
 def test_wrong_usage(world: World, arguments: tuple[str, ...], text: str) -> None:
     assert text in fails(world, USAGE, *arguments)
+
+
+def test_words_of_other_tools(own: World) -> None:
+    ctl = own.kaasd.ctl
+    assert ctl.ok("cluster", "get") == ctl.ok("cluster", "ls") == ctl.ok("cluster", "list")
+    assert ctl.ok("cluster", "describe", "prod-1", "-o", "json") == ctl.ok("cluster", "show", "prod-1", "-o", "json")
+    for verb in ("delete", "remove", "rm"):
+        ctl.ok("cluster", "add", "--name", "gone", "--kubernetes-version", "1.31.2", "--vsphere-cluster", HX_EAST_DC0)
+        assert ctl.ok("--yes", "cluster", verb, "gone") == "removed the record of cluster gone\n"
+    for verb in ("delete", "remove", "rm"):
+        ctl.ok("service", "add", "gone", "--kerberos", "gone@EXAMPLE.COM")
+        assert ctl.ok("--yes", "service", verb, "gone") == "removed service account gone\n"
+    fails(own, UNCONFIRMED, "vcenter", "remove", own.vcenter.host)
+    assert ctl.ok("help", "cluster", "list") == ctl.ok("cluster", "list", "--help")
+    assert ctl.ok("help") == ctl.ok("--help")
+
+
+def test_one_option_has_one_meaning(world: World) -> None:
+    """The names of before are taken, and the help tells one."""
+    said = fails(world, FAILED, "vcenter", "add", world.vcenter.address, "--sha256", world.vcenter.sha256)
+    assert said == fails(world, FAILED, "vcenter", "add", world.vcenter.address, "--thumbprint", world.vcenter.sha256)
+    for command in (("vcenter", "add"), ("vcenter", "set"), ("vcenter", "trust"), ("hx", "connect"), ("peer", "set"), ("pilot",)):
+        told = world.kaasd.ctl.ok(*command, "--help")
+        assert "--sha256" in told and "--ca-file" in told and "--thumbprint" not in told and "--ca " not in told
+    missing = world.kaasd.ctl.run("ldap", "set", "corp", "--ca-file", "/nowhere/ca.pem")
+    assert (missing.returncode, missing.stderr) == (FAILED, world.kaasd.ctl.run("ldap", "set", "corp", "--ca", "/nowhere/ca.pem").stderr)
+    assert "/nowhere/ca.pem" in missing.stderr
 
 
 def test_a_password_is_no_argument(world: World) -> None:
@@ -377,7 +416,7 @@ def test_a_list_is_followed_over_its_pages(fresh_world: World) -> None:
 def test_the_certificate_is_confirmed_by_a_person(fresh_world: World) -> None:
     vcenter, add = fresh_world.vcenter, ("vcenter", "add", fresh_world.vcenter.address)
     said = fails_with_certificate(fresh_world, *add)
-    assert f"--thumbprint {vcenter.sha256}" in said
+    assert f"--sha256 {vcenter.sha256}" in said
     with terminal(fresh_world, *add) as person:
         person.wait_for("Type yes to trust this certificate:")
         assert vcenter.sha256 in person.screen

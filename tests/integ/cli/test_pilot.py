@@ -199,7 +199,7 @@ def test_who_gives_up_leaves_no_session(fresh: Site) -> None:
 
 def test_without_a_word_on_trust_nothing_is_sent(fresh: Site) -> None:
     result = fresh.run()
-    assert result.returncode == UNCONFIRMED and fresh.vcenter.sha256 in result.stderr and "--thumbprint" in result.stderr
+    assert result.returncode == UNCONFIRMED and fresh.vcenter.sha256 in result.stderr and "--sha256" in result.stderr
     assert fresh.vcenter.control.calls() == []
 
 

@@ -4,12 +4,14 @@
 
 #include "cli_opt.h"
 
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row of a table does not say is not there */
+
 static const struct opt_spec common[] = {{"config", "FILE", "", OPT_OWN, NULL, 'c', false, false},
                                          {"user", "NAME", "", OPT_OWN, NULL, 'u', false, false},
                                          {"yes", NULL, "", OPT_OWN, NULL, 'y', false, false},
                                          {0}};
 static const struct opt_spec own[] = {{"user", "NAME", "", OPT_OWN, NULL, 'u', false, false},
-                                      {"label", "KEY=VALUE", "", OPT_OWN, NULL, 0, true, false},
+                                      {"label", "KEY=VALUE", "", OPT_OWN, NULL, 0, true, false, .also = "tag"},
                                       {"take-over", NULL, "", OPT_OWN, NULL, 0, false, false},
                                       {0}};
 
@@ -57,7 +59,7 @@ static void repeats_where_allowed(void **state) {
     struct opt_given given;
     size_t at = 0;
     (void)state;
-    assert_int_equal(read_all(ARGV("--label", "a=1", "--label", "b=2"), &given, NULL), 0);
+    assert_int_equal(read_all(ARGV("--label", "a=1", "--tag", "b=2"), &given, NULL), 0);
     assert_string_equal(opt_next(&given, "label", &at), "a=1");
     assert_string_equal(opt_next(&given, "label", &at), "b=2");
     assert_null(opt_next(&given, "label", &at));
@@ -92,6 +94,7 @@ static void a_dash_alone_is_a_word(void **state) {
 static void names_mistakes(void **state) {
     (void)state;
     assert_fault(ARGV("--lable", "x"), "unknown option --lable", "did you mean --label?");
+    assert_fault(ARGV("--lables", "x"), "unknown option --lables", "did you mean --label?");
     assert_fault(ARGV("--take_over"), "unknown option --take_over", "did you mean --take-over?");
     assert_fault(ARGV("--wholly-other"), "unknown option --wholly-other", "--help lists the options");
     assert_fault(ARGV("-x"), "unknown option -x", "");
