@@ -8,6 +8,8 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_backup.c \
     src/cli/commands/cmd_cluster.c \
     src/cli/commands/cmd_cluster_import.c \
+    src/cli/commands/cmd_cluster_listed.c \
+    src/cli/commands/cmd_cluster_listed.h \
     src/cli/commands/cmd_doctor.c \
     src/cli/commands/cmd_hx.c \
     src/cli/commands/cmd_key.c \

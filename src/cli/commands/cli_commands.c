@@ -620,8 +620,8 @@ COLUMNS ldap_columns[] = {
 /* -- audit log, sessions, keys --------------------------------------------------------------------------------------------- */
 
 OPTIONS audit_list_options[] = {
-    {"since", "TIME", "of this time or later, as 2026-03-01T00:00:00Z", OPT_TEXT, "since"},
-    {"until", "TIME", "before this time", OPT_TEXT, "until"},
+    {"since", "TIME", "of this time or later, as 2026-03-01T00:00:00Z, or how long ago: 30m, 1h, 2d", OPT_TIME, "since"},
+    {"until", "TIME", "before this time", OPT_TIME, "until"},
     {"action", "ACTION", "of this kind, such as login or cluster.create: see audit actions", OPT_TEXT, "action"},
     {"principal", "ID", "by this principal", OPT_TEXT, "principal_id"},
     {"acting", "ID", "by this program, for others", OPT_TEXT, "acting_id"},
@@ -821,7 +821,7 @@ const struct cli_command cli_commands[] = {
      .list = grant_list, .if_ambiguous = "give the id instead; see: kaasctl grant list", .more = cmd_grant_list},
     {"grant", "add", "[PRINCIPAL]", "let a user or group see a cluster, vSphere cluster or HX cluster",
      .options = grant_add_options, .call = "POST /v2/grants", .object = grant_columns,
-     .if_ambiguous = "give the id instead: kaasctl grant add ID ...", .more = cmd_grant_add},
+     .if_ambiguous = "give the id instead: kaasctl grant add ID ...", .more = cmd_grant_add, .send = cmd_grant_send_new},
     {"grant", "remove", "[ID|PRINCIPAL]", "take a grant away", .options = grant_remove_options, .call = "DELETE /v2/grants/{id}",
      .says = "removed grant {id}", .if_ambiguous = "give the id instead; see: kaasctl grant list", .more = cmd_grant_remove},
     {"role-mapping", "list", "", "list which groups and people have which role", .options = role_mapping_list_options,

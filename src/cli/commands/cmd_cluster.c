@@ -221,7 +221,7 @@ int cmd_cluster_send_list(struct cli *cli, json_t *query, json_t **answer, struc
             failures = 0;
             continue;
         }
-        if (!cmd_cluster_is_passing(rc) ||
+        if (cli_client_is_out_of_time(cli->client) || !cmd_cluster_is_passing(rc) ||
             !w.cursor[0]) /* the first answer must come: a slip in the options is none that passes */
             return err_move(err, rc, &why);
         const int64_t ms = backoff_delay_ms(&cmd_cluster_retry, ++failures, 0);

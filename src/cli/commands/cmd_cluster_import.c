@@ -8,11 +8,13 @@
 
 #include "cli_command.h"
 #include "cli_prompt.h"
+#include "cmd_cluster_listed.h"
 #include "fsutil.h"
 #include "limits.h"
 #include "str.h"
 
 #define FILE_BYTES_MAX (256U * 1024U * 1024U)
+#define LEFT_BYTES_MAX 4096U
 #define PART_LINES_MAX 1000U /* with --atomic all of it goes at once, as much as the server takes */
 
 /* The length of the next part: whole lines, of which *lines are in it. A single line that is too long goes alone: the server tells. */
@@ -256,16 +258,20 @@ static int cmd_import_check_coding(const char *path, const struct strbuf *text, 
 }
 
 int cmd_cluster_import(struct cli *cli, struct err *err) {
-    _cleanup_strbuf_ struct strbuf text;
+    _cleanup_strbuf_ struct strbuf text = {0}, left = {0};
     _cleanup_json_ json_t *all = json_array();
     const char *path = cli_word(cli, 0);
     struct cmd_import im = {.cli = cli, .text = &text, .is_atomic = opt_get(&cli->given, "atomic"), .all = all};
     int rc;
     strbuf_init(&text, FILE_BYTES_MAX);
+    strbuf_init(&left, LEFT_BYTES_MAX);
     rc = str_eq(path, "-") ? prompt_read_input(&text, err) : fs_read_text(path, &text, err);
     rc = rc ? rc : cmd_import_check_coding(path, &text, err);
+    rc = rc ? rc : cluster_listed_to_lines(&text, opt_get(&cli->given, "update"), &left, err);
     if (rc)
         return rc;
+    if (left.len)
+        cli_note("kaasctl: left out of what is sent, since kaasd sets it or sees it by itself: %s", left.data);
     im.lines = cmd_import_count_lines(text.data, text.len);
     rc = cli_connect(cli, err);
     return rc ? rc : cmd_import_run(&im, path, err);

@@ -219,7 +219,7 @@ static int cli_load_config_to_connect(struct cli *cli, struct err *err) {
 }
 
 static int cli_open_client(struct cli *cli, struct err *err) {
-    struct cli_client_options options = {.ca_file = cli_ca_file(cli)};
+    struct cli_client_options options = {.ca_file = cli_ca_file(cli), .ends_at_ms = cli->ends_at_ms};
     int rc = cli_choose_server(cli, err);
     if (!rc && !cli->server)
         rc = cli_load_config_to_connect(cli, err);

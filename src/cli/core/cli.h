@@ -33,13 +33,14 @@ struct cli {
     const char *named_server;  /* by an argument, as --server; NULL: by none */
     bool is_about_login;       /* what this machine is does not matter */
     bool has_chosen;
-    char *password;   /* of --user: what was asked for at the sign-on, or is known before; NULL: not known yet. A secret */
-    char *one_time;   /* a password that was made here, to be told once; NULL: none. A secret */
-    json_t *object;   /* what the command is about: what its last argument names, or it found by itself; NULL: nothing (yet) */
-    const char *call; /* in place of the command's; NULL: none */
-    bool wants_help;  /* "help" before the command */
-    bool is_asked;    /* the command's question has been answered, or need not be asked */
-    bool is_done;     /* nothing is left to do: the steps end here */
+    char *password;     /* of --user: what was asked for at the sign-on, or is known before; NULL: not known yet. A secret */
+    char *one_time;     /* a password that was made here, to be told once; NULL: none. A secret */
+    json_t *object;     /* what the command is about: what its last argument names, or it found by itself; NULL: nothing (yet) */
+    const char *call;   /* in place of the command's; NULL: none */
+    bool wants_help;    /* "help" before the command */
+    bool is_asked;      /* the command's question has been answered, or need not be asked */
+    bool is_done;       /* nothing is left to do: the steps end here */
+    int64_t ends_at_ms; /* by the clock that never jumps: --timeout; 0: none */
     struct config config;
     bool has_config;
     enum cli_format format; /* --output */

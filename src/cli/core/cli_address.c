@@ -9,6 +9,8 @@
 
 #define REPLICAS_MAX 100000
 #define NODE_FIELDS 4
+#define DAY_MS (INT64_C(24) * 60 * 60 * 1000)
+#define DURATION_DAYS_MAX 1000
 
 static int cli_address_bad(const char *text, struct err *err) {
     (void)err_set(err, ERR_INVALID, "\"%s\" is not an address", text);
@@ -41,6 +43,23 @@ int cli_address_parse(const char *text, struct cli_address *out, struct err *err
 
 bool cli_address_is_loopback(const struct cli_address *address) {
     return str_starts(address->host, "127.") || str_eq(address->host, "::1") || str_eq_nocase(address->host, "localhost");
+}
+
+bool cli_parse_duration(const char *text, int64_t *ms) {
+    static const struct {
+        char unit;
+        int64_t ms;
+    } units[] = {{'s', 1000}, {'m', 60 * 1000}, {'h', 60 * 60 * 1000}, {'d', DAY_MS}};
+    const size_t n = strspn(text, "0123456789");
+    _cleanup_free_ char *digits = strndup(text, n);
+    int64_t count = 0, unit = text[n] ? 0 : 1000;
+    for (size_t i = 0; i < ARRAY_COUNT(units); i++)
+        if (text[n] == units[i].unit && !text[n + 1])
+            unit = units[i].ms;
+    if (!unit || !digits || !str_to_i64(digits, 1, DURATION_DAYS_MAX * DAY_MS / unit, &count))
+        return false;
+    *ms = count * unit;
+    return true;
 }
 
 int cli_parse_replicas(const char *text, const char *option, json_t **out, struct err *err) {

@@ -1,8 +1,9 @@
-/* Small notations of arguments: addresses with ports, counts, labels, nodes. Layer 7 (cli); pure.
+/* Small notations of arguments: addresses with ports, counts, durations, labels, nodes. Layer 7 (cli); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "json.h"
@@ -22,6 +23,9 @@ bool cli_address_is_loopback(const struct cli_address *address);
 /* "4/5" to {ready: 4, desired: 5}; "5" to {desired: 5}; "-/5" to {ready: null, desired: 5}. *out is freed by json_decref. ERR_INVALID;
  * `option` names it in the message. */
 int cli_parse_replicas(const char *text, const char *option, json_t **out, struct err *err);
+
+/* "90s", "30m", "1h", "2d", or seconds without a unit, from 1 s to 1,000 days. False if it is none. */
+bool cli_parse_duration(const char *text, int64_t *ms);
 
 /* "KEY=VALUE" into the object of labels. ERR_INVALID. */
 int cli_parse_label(const char *text, json_t *labels, struct err *err);

@@ -18,6 +18,7 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 #define CALL_TIMEOUT_MS 180000 /* longer than any call of kaasd to a vCenter: the answer is kaasd's to give */
+#define LOGOUT_TIMEOUT_MS 3000
 #define REQUEST_BYTES_MAX (4U * 1024U * 1024U)
 #define CA_BYTES_MAX (4U * 1024U * 1024U)
 #define PATH_BYTES_MAX 8192U
@@ -35,6 +36,7 @@ struct cli_client {
     struct http_client *http;
     char *base; /* "https://host:port", without a slash at the end */
     char *unix_socket;
+    int64_t ends_at_ms;       /* 0: none */
     char *authorization;      /* header line with the token */
     int64_t token_ends_at_ms; /* by this machine's clock */
     char session_expires_at[CLOCK_RFC3339_BYTES];
@@ -106,6 +108,7 @@ int cli_client_new(const struct cli_client_options *options, struct cli_client *
         return err_set(err, ERR_NOMEM, "out of memory");
     client->base = str_dup(options->unix_socket ? "http://localhost" : options->server);
     client->unix_socket = str_dup(options->unix_socket);
+    client->ends_at_ms = options->ends_at_ms;
     if (!client->base || (options->unix_socket && !client->unix_socket))
         return err_set(err, ERR_NOMEM, "out of memory");
     if (str_ends(client->base, "/"))
@@ -119,6 +122,8 @@ int cli_client_new(const struct cli_client_options *options, struct cli_client *
 void cli_client_free(struct cli_client *client) {
     if (!client)
         return;
+    if (client->ends_at_ms) /* the session is to end none the less */
+        client->ends_at_ms = clock_mono_ms() + LOGOUT_TIMEOUT_MS;
     if (client->authorization && !client->is_kept)
         (void)cli_client_call(client, &(struct cli_request){.method = "POST", .path = "/v2/logout"}, NULL, NULL);
     secret_free(client->authorization);
@@ -259,6 +264,15 @@ static void cli_client_note_header(void *arg, const char *line, size_t n) {
         noting->client->retry_after_s = (unsigned)seconds;
 }
 
+bool cli_client_is_out_of_time(const struct cli_client *client) {
+    return client->ends_at_ms && clock_mono_ms() >= client->ends_at_ms;
+}
+
+static long cli_client_time_left(const struct cli_client *client) {
+    const int64_t left = client->ends_at_ms ? client->ends_at_ms - clock_mono_ms() : CALL_TIMEOUT_MS;
+    return left < CALL_TIMEOUT_MS ? (long)left : CALL_TIMEOUT_MS;
+}
+
 static int cli_client_send_request(struct cli_client *client, const struct cli_request *request, const struct strbuf *body,
                                    struct strbuf *reply, long *status, struct err *err) {
     _cleanup_free_ char *url = str_format("%s%s", client->base, request->path), *type = NULL;
@@ -269,7 +283,7 @@ static int cli_client_send_request(struct cli_client *client, const struct cli_r
                                      .headers = headers,
                                      .body = body->data,
                                      .body_bytes = body->len,
-                                     .timeout_ms = CALL_TIMEOUT_MS,
+                                     .timeout_ms = cli_client_time_left(client),
                                      .reply_max_bytes = KAAS_JSON_REPLY_BYTES_MAX,
                                      .is_once = !cli_client_is_read(request),
                                      .on_header = cli_client_note_header,
@@ -297,6 +311,8 @@ static int cli_client_call_once(struct cli_client *client, const struct cli_requ
     int rc;
     strbuf_init_secret(&body, REQUEST_BYTES_MAX);          /* may hold a password; */
     strbuf_init_secret(&reply, KAAS_JSON_REPLY_BYTES_MAX); /* or a token */
+    if (cli_client_is_out_of_time(client))
+        return err_set(err, ERR_UNAVAILABLE, "the time of --timeout is over");
     json_decref(client->problem);
     client->problem = NULL;
     client->stale[0] = 0;
@@ -425,7 +441,7 @@ int cli_client_renew(struct cli_client *client, struct err *err) {
 /* Commands of a script come faster than one may sign in for long: then each waits for its turn. */
 static bool cli_client_waits_for_turn(const struct cli_client *client, int rc, unsigned tries) {
     const bool is_soon = client->retry_after_s > 0 && client->retry_after_s <= SIGN_IN_WAIT_MAX_S;
-    if (rc != ERR_TOO_MANY || !is_soon || tries == SIGN_IN_TRIES)
+    if (rc != ERR_TOO_MANY || !is_soon || tries == SIGN_IN_TRIES || cli_client_is_out_of_time(client))
         return false;
     (void)sleep(client->retry_after_s);
     return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cleanup.h"
 #include "err.h"
@@ -17,6 +18,7 @@ struct cli_client_options {
     const char *server;  /* "https://host:port" */
     const char *ca_file; /* with server: PEM file; NULL: */
     const char *ca_pem;  /* its text; NULL: the certificates of the system */
+    int64_t ends_at_ms;  /* no call goes on beyond this time of clock_mono_ms; 0: each has its own time */
 };
 
 /* Makes a client; connects to nothing yet. ERR_INVALID (URL), ERR_IO (CA file), ERR_CONFIG. Freed by cli_client_free. */
@@ -80,6 +82,9 @@ int cli_client_call(struct cli_client *client, const struct cli_request *request
 /* GET of the first `wanted` items of a list, page by page, and no more pages than that takes; *is_more tells that there are others. *items is an
  * array, freed by json_decref. */
 int cli_client_list(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more, struct err *err);
+
+/* Whether the time for all calls is over. */
+bool cli_client_is_out_of_time(const struct cli_client *client);
 
 /* Why the last answer is older than it should be, as KaaS-Stale says it ("database, vcenter"); "" if it is not. Borrowed. */
 const char *cli_client_stale(const struct cli_client *client);

@@ -10,6 +10,7 @@
 
 #include "cli_address.h"
 #include "cli_table.h"
+#include "clock.h"
 #include "fsutil.h"
 #include "platform.h"
 #include "str.h"
@@ -32,6 +33,7 @@ const struct opt_spec cli_common_options[] = {
     {"password-file", "FILE", "file with the password, - for standard input (default: ask)"},
     {"output", "FORMAT", "table (default), json, yaml, or name: a name or id each line", OPT_OWN, NULL, 'o'},
     {"no-headers", NULL, "tables without their first line"},
+    {"timeout", "DURATION", "wait for kaasd no longer than that in all, as 30s or 5m (default: 3 minutes for each call)"},
     {"yes", NULL, "do not ask for confirmation", OPT_OWN, NULL, 'y'},
     {"help", NULL, "print help, then exit", OPT_OWN, NULL, 'h'},
     {"version", NULL, "print the version, then exit"},
@@ -59,6 +61,16 @@ static int cli_put_sha256(struct cli *cli, const struct opt_value *v, json_t *bo
     x509_thumbprint_text(sha256, text);
     json_put_string(body, v->spec->member, text);
     return 0;
+}
+
+/* How long ago; what is none is a time, which kaasd reads. */
+static void cli_put_time(const struct opt_value *v, json_t *body) {
+    char text[CLOCK_RFC3339_BYTES];
+    int64_t ms = 0;
+    const bool is_ago = cli_parse_duration(v->value, &ms);
+    if (is_ago)
+        clock_format(clock_wall_ms() - ms, text);
+    json_put_string(body, v->spec->member, is_ago ? text : v->value);
 }
 
 static json_t *cli_text_or_null(const char *text) {
@@ -127,6 +139,7 @@ static int cli_put_option(struct cli *cli, const struct opt_value *v, json_t *bo
     case OPT_OWN: return 0;
     case OPT_TEXT: json_put_string(body, member, v->value); return 0;
     case OPT_TEXT_OR_NULL: (void)json_object_set_new(body, member, cli_text_or_null(v->value)); return 0;
+    case OPT_TIME: cli_put_time(v, body); return 0;
     case OPT_TRUE:
     case OPT_FALSE: json_put_bool(body, member, v->spec->kind == OPT_TRUE); return 0;
     case OPT_PORT: return cli_put_port(cli, v, body, err);
@@ -553,6 +566,15 @@ static int cli_command_parse_check_given(const struct cli *cli, struct err *err)
     return 0;
 }
 
+static int parse_timeout(struct cli *cli, struct err *err) {
+    const char *text = opt_get_common(&cli->given, "timeout");
+    int64_t ms = 0;
+    if (text && !cli_parse_duration(text, &ms))
+        return err_set(err, ERR_INVALID, "--timeout must be a duration such as 30s, 5m or 1h, not \"%s\"", text);
+    cli->ends_at_ms = text ? clock_mono_ms() + ms : 0;
+    return 0;
+}
+
 static int parse_check_common(struct cli *cli, struct err *err) {
     static const char *const formats[] = {[CLI_TABLE] = "table", [CLI_JSON] = "json", [CLI_YAML] = "yaml", [CLI_NAME] = "name"};
     const char *format = opt_get_common(&cli->given, "output");
@@ -570,7 +592,7 @@ static int parse_check_common(struct cli *cli, struct err *err) {
         return err_set(err, ERR_INVALID, "--output name is for what lists and shows");
     if (opt_get_common(&cli->given, "server") && opt_get_common(&cli->given, "config"))
         return err_set(err, ERR_INVALID, "give either --server or --config, not both");
-    return 0;
+    return parse_timeout(cli, err);
 }
 
 static int cli_command_parse_all(struct cli *cli, const char *const *argv, struct err *err) {

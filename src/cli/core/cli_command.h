@@ -91,7 +91,7 @@ cli_more_fn cmd_vcenter_add, cmd_vcenter_set, cmd_vcenter_trust, cmd_vcenter_set
     cmd_service_add, cmd_service_set, cmd_grant_list, cmd_grant_add, cmd_grant_remove, cmd_role_mapping_add,
     cmd_role_mapping_remove, cmd_ldap_set, cmd_ldap_remove, cmd_ldap_test, cmd_key_rotate_signing;
 typedef int cli_send_fn(struct cli *cli, json_t *body, json_t **answer, struct err *err);
-cli_send_fn cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list, cmd_pilot_send;
+cli_send_fn cmd_grant_send_new, cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list, cmd_pilot_send;
 typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);
 cli_tell_fn cmd_vcenter_tell_login_account, cmd_vcenter_tell_added, cmd_vcenter_tell_registered, cmd_vcenter_tell_unregistered,
     cmd_hx_tell_list, cmd_hx_tell_publication, cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell,

@@ -18,6 +18,7 @@ enum opt_kind {
     OPT_TEXTS,        /* array of all that are given, without "" */
     OPT_TRUE,         /* flag */
     OPT_FALSE,        /* flag */
+    OPT_TIME,         /* RFC 3339; or how long ago: 30m */
     OPT_PORT,         /* 0 to 65535 */
     OPT_SHA256,       /* text of a thumbprint */
     OPT_CA_FILE,      /* text of a file with certificates; "" is null */

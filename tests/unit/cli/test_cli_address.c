@@ -94,11 +94,29 @@ static void reads_nodes(void **state) {
     assert_int_equal(json_array_size(nodes), 2);
 }
 
+static void reads_durations(void **state) {
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } good[] = {{"90", 90000},   {"90s", 90000},    {"30m", 1800000},
+                {"1h", 3600000}, {"2d", 172800000}, {"1000d", INT64_C(86400000000)}};
+    static const char *const bad[] = {
+        "", "s", "0s", "-1h", "1.5h", "1h30m", "1001d", "99999999999999999999d", "1ms", "2026-01-01T00:00:00Z"};
+    int64_t ms = 0;
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(good); i++) {
+        assert_true(cli_parse_duration(good[i].text, &ms));
+        assert_int_equal(ms, good[i].ms);
+    }
+    for (size_t i = 0; i < UNIT_COUNT(bad); i++)
+        assert_false(cli_parse_duration(bad[i], &ms));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_addresses), cmocka_unit_test(refuses_other_addresses),
         cmocka_unit_test(reads_counts),    cmocka_unit_test(reads_labels),
-        cmocka_unit_test(reads_nodes),
+        cmocka_unit_test(reads_nodes),     cmocka_unit_test(reads_durations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
