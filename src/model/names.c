@@ -4,6 +4,8 @@
 
 #include <arpa/inet.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -328,9 +330,146 @@ int name_check_vm_uuid(const char *id, const char *what, struct err *err) {
                       " (vsphere://...), or the serial number of its machine (VMware-42 0e ...)");
 }
 
+/* -- names without case ------------------------------------------------------------------------------------------------ */
+
+/* From capital to small letter: the pairs of Windows' table (names.h) beyond ASCII, checked against Unicode by tests/lint/test_name_pairs.py. Two go the other way, so that no
+ * name grows: U+2C65 and U+2C66 take a byte more than their capitals. */
+static const struct letter_run {
+    uint16_t first, last, step;
+    int32_t add;
+} letter_runs[] = {
+    {0x00c0, 0x00d6, 1, 32},    {0x00d8, 0x00de, 1, 32},     {0x0100, 0x012e, 2, 1},      {0x0132, 0x0136, 2, 1},
+    {0x0139, 0x0147, 2, 1},     {0x014a, 0x0176, 2, 1},      {0x0178, 0x0178, 1, -121},   {0x0179, 0x017d, 2, 1},
+    {0x0181, 0x0181, 1, 210},   {0x0182, 0x0184, 2, 1},      {0x0186, 0x0186, 1, 206},    {0x0187, 0x0187, 1, 1},
+    {0x0189, 0x018a, 1, 205},   {0x018b, 0x018b, 1, 1},      {0x018e, 0x018e, 1, 79},     {0x018f, 0x018f, 1, 202},
+    {0x0190, 0x0190, 1, 203},   {0x0191, 0x0191, 1, 1},      {0x0193, 0x0193, 1, 205},    {0x0194, 0x0194, 1, 207},
+    {0x0196, 0x0196, 1, 211},   {0x0197, 0x0197, 1, 209},    {0x0198, 0x0198, 1, 1},      {0x019c, 0x019c, 1, 211},
+    {0x019d, 0x019d, 1, 213},   {0x019f, 0x019f, 1, 214},    {0x01a0, 0x01a4, 2, 1},      {0x01a6, 0x01a6, 1, 218},
+    {0x01a7, 0x01a7, 1, 1},     {0x01a9, 0x01a9, 1, 218},    {0x01ac, 0x01ac, 1, 1},      {0x01ae, 0x01ae, 1, 218},
+    {0x01af, 0x01af, 1, 1},     {0x01b1, 0x01b2, 1, 217},    {0x01b3, 0x01b5, 2, 1},      {0x01b7, 0x01b7, 1, 219},
+    {0x01b8, 0x01b8, 1, 1},     {0x01bc, 0x01bc, 1, 1},      {0x01c4, 0x01c4, 1, 2},      {0x01c7, 0x01c7, 1, 2},
+    {0x01ca, 0x01ca, 1, 2},     {0x01cd, 0x01db, 2, 1},      {0x01de, 0x01ee, 2, 1},      {0x01f1, 0x01f1, 1, 2},
+    {0x01f4, 0x01f4, 1, 1},     {0x01f6, 0x01f6, 1, -97},    {0x01f7, 0x01f7, 1, -56},    {0x01f8, 0x021e, 2, 1},
+    {0x0220, 0x0220, 1, -130},  {0x0222, 0x0232, 2, 1},      {0x023b, 0x023b, 1, 1},      {0x023d, 0x023d, 1, -163},
+    {0x0241, 0x0241, 1, 1},     {0x0243, 0x0243, 1, -195},   {0x0244, 0x0244, 1, 69},     {0x0245, 0x0245, 1, 71},
+    {0x0246, 0x024e, 2, 1},     {0x0370, 0x0372, 2, 1},      {0x0376, 0x0376, 1, 1},      {0x0386, 0x0386, 1, 38},
+    {0x0388, 0x038a, 1, 37},    {0x038c, 0x038c, 1, 64},     {0x038e, 0x038f, 1, 63},     {0x0391, 0x03a1, 1, 32},
+    {0x03a3, 0x03ab, 1, 32},    {0x03cf, 0x03cf, 1, 8},      {0x03d8, 0x03ee, 2, 1},      {0x03f7, 0x03f7, 1, 1},
+    {0x03f9, 0x03f9, 1, -7},    {0x03fa, 0x03fa, 1, 1},      {0x03fd, 0x03ff, 1, -130},   {0x0400, 0x040f, 1, 80},
+    {0x0410, 0x042f, 1, 32},    {0x0460, 0x0480, 2, 1},      {0x048a, 0x04be, 2, 1},      {0x04c0, 0x04c0, 1, 15},
+    {0x04c1, 0x04cd, 2, 1},     {0x04d0, 0x0522, 2, 1},      {0x0531, 0x0556, 1, 48},     {0x10a0, 0x10c5, 1, 7264},
+    {0x1e00, 0x1e94, 2, 1},     {0x1ea0, 0x1efe, 2, 1},      {0x1f08, 0x1f0f, 1, -8},     {0x1f18, 0x1f1d, 1, -8},
+    {0x1f28, 0x1f2f, 1, -8},    {0x1f38, 0x1f3f, 1, -8},     {0x1f48, 0x1f4d, 1, -8},     {0x1f59, 0x1f5f, 2, -8},
+    {0x1f68, 0x1f6f, 1, -8},    {0x1f88, 0x1f8f, 1, -8},     {0x1f98, 0x1f9f, 1, -8},     {0x1fa8, 0x1faf, 1, -8},
+    {0x1fb8, 0x1fb9, 1, -8},    {0x1fba, 0x1fbb, 1, -74},    {0x1fbc, 0x1fbc, 1, -9},     {0x1fc8, 0x1fcb, 1, -86},
+    {0x1fcc, 0x1fcc, 1, -9},    {0x1fd8, 0x1fd9, 1, -8},     {0x1fda, 0x1fdb, 1, -100},   {0x1fe8, 0x1fe9, 1, -8},
+    {0x1fea, 0x1feb, 1, -112},  {0x1fec, 0x1fec, 1, -7},     {0x1ff8, 0x1ff9, 1, -128},   {0x1ffa, 0x1ffb, 1, -126},
+    {0x1ffc, 0x1ffc, 1, -9},    {0x2132, 0x2132, 1, 28},     {0x2160, 0x216f, 1, 16},     {0x2183, 0x2183, 1, 1},
+    {0x24b6, 0x24cf, 1, 26},    {0x2c00, 0x2c2e, 1, 48},     {0x2c60, 0x2c60, 1, 1},      {0x2c62, 0x2c62, 1, -10743},
+    {0x2c63, 0x2c63, 1, -3814}, {0x2c64, 0x2c64, 1, -10727}, {0x2c65, 0x2c65, 1, -10795}, {0x2c66, 0x2c66, 1, -10792},
+    {0x2c67, 0x2c6b, 2, 1},     {0x2c6d, 0x2c6d, 1, -10780}, {0x2c6e, 0x2c6e, 1, -10749}, {0x2c6f, 0x2c6f, 1, -10783},
+    {0x2c72, 0x2c72, 1, 1},     {0x2c75, 0x2c75, 1, 1},      {0x2c80, 0x2ce2, 2, 1},      {0xa640, 0xa65e, 2, 1},
+    {0xa662, 0xa66c, 2, 1},     {0xa680, 0xa696, 2, 1},      {0xa722, 0xa72e, 2, 1},      {0xa732, 0xa76e, 2, 1},
+    {0xa779, 0xa77b, 2, 1},     {0xa77d, 0xa77d, 1, -35332}, {0xa77e, 0xa786, 2, 1},      {0xa78b, 0xa78b, 1, 1},
+    {0xff21, 0xff3a, 1, 32},
+};
+
+/* As compared with the runs: which of them, if any, has this code point between its ends. */
+static int names_compare_run(const void *key, const void *run) {
+    const uint32_t point = *(const uint32_t *)key;
+    const struct letter_run *r = run;
+    return point < r->first ? -1 : point > r->last;
+}
+
+static uint32_t names_fold_point(uint32_t point) {
+    const struct letter_run *run;
+    if (point < 0x80)
+        return point >= 'A' && point <= 'Z' ? point + ('a' - 'A') : point;
+    run = bsearch(&point, letter_runs, ARRAY_COUNT(letter_runs), sizeof(*letter_runs), names_compare_run);
+    return run && (point - run->first) % run->step == 0 ? (uint32_t)((int32_t)point + run->add) : point;
+}
+
+#define NO_POINT 0x110000U /* and more: a byte that is no UTF-8 */
+
+/* The next code point of a name, folded, and how many bytes it took; 0 at the end. */
+static uint32_t names_next(const char *at, size_t *n) {
+    uint32_t point;
+    *n = 1;
+    if ((unsigned char)*at < 0x80)
+        return names_fold_point((unsigned char)*at);
+    *n = str_utf8_next(at, strnlen(at, 4), &point);
+    if (*n)
+        return names_fold_point(point);
+    *n = 1;
+    return NO_POINT + (unsigned char)*at;
+}
+
+/* Writes a code point of a table above, of two or three bytes. */
+static char *names_put(char *to, uint32_t point) {
+    if (point >= 0x800) {
+        *to++ = (char)(0xe0 | point >> 12);
+        *to++ = (char)(0x80 | (point >> 6 & 0x3f));
+    } else {
+        *to++ = (char)(0xc0 | point >> 6);
+    }
+    *to++ = (char)(0x80 | (point & 0x3f));
+    return to;
+}
+
+void name_fold(char *name) {
+    char *to = name;
+    size_t n;
+    for (const char *from = name; *from; from += n) {
+        const uint32_t point = names_next(from, &n);
+        if (point < 0x80) {
+            *to++ = (char)point;
+        } else if (point >= 0x10000) {
+            memmove(to, from, n);
+            to += n;
+        } else {
+            to = names_put(to, point);
+        }
+    }
+    *to = '\0';
+}
+
+int name_compare(const char *a, const char *b) {
+    uint32_t x, y;
+    size_t n, m;
+    do {
+        x = names_next(a, &n);
+        y = names_next(b, &m);
+        a += n;
+        b += m;
+    } while (x == y && x);
+    return x < y ? -1 : x > y;
+}
+
+bool name_is_ascii(const char *name) {
+    while (*name && (unsigned char)*name < 0x80)
+        name++;
+    return !*name;
+}
+
+bool name_same(const char *a, const char *b) {
+    return a && b ? !name_compare(a, b) : a == b;
+}
+
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */
 
 #define DIFFERENT_MIN 5
+
+static bool names_begins(const char *text, const char *name) {
+    uint32_t x, y;
+    size_t n, m;
+    for (; *name; text += n, name += m) {
+        x = names_next(text, &n);
+        y = names_next(name, &m);
+        if (x != y)
+            return false;
+    }
+    return true;
+}
 
 /* Different bytes are enough to tell "aaaaaaaaaaaa" and "121212121212" from a phrase. */
 static unsigned names_count_different(const char *text) {
@@ -356,7 +495,7 @@ int password_check(const char *password, const char *user_name, struct err *err)
         return err_set(err, ERR_UNPROCESSABLE, "the password is too long: at most %d bytes", PASSWORD_BYTES_MAX);
     if (names_count_different(password) < DIFFERENT_MIN)
         return err_set(err, ERR_UNPROCESSABLE, "the password repeats a few characters only");
-    if (name_bytes && !strncasecmp(password, user_name, name_bytes) && bytes < name_bytes + DIFFERENT_MIN)
+    if (name_bytes && names_begins(password, user_name) && bytes < name_bytes + DIFFERENT_MIN)
         return err_set(err, ERR_UNPROCESSABLE, "the password is little more than the name of the user");
     return 0;
 }

@@ -61,6 +61,22 @@ bool vm_uuid_parse(const char *text, char *out);
 /* As name_check_uuid, with a remedy that tells what is taken. */
 int name_check_vm_uuid(const char *id, const char *what, struct err *err);
 
+/* -- names without case: of people, groups and their domains, and what people call things -------------------------- */
+
+/* Two spellings are one name if they differ in nothing but the case of letters as Windows sees it, of which Active Directory is part: by its published table of capitals ([MS-UCODEREF]
+ * 3.1.5.3.2). It has the pairs of one small letter and one capital of Unicode 5.1 below U+10000, in Latin, Greek, Cyrillic, Armenian, Georgian, Glagolitic, Coptic, and no others: so U+00DF
+ * (sharp s), U+0130 and U+0131 (i with and without dot), U+03C2 (final sigma), U+017F, U+212A (Kelvin) and U+01C5 are each nothing but themselves, and composed and decomposed letters are two.
+ * The locale does not matter. Not for UUIDs and host names, which are ASCII: str_eq_nocase. docs/design/sign-on.md, "Names", has the reasons. */
+
+/* The one spelling that all of a name are brought into, in place: it never grows. Bytes that are no UTF-8 stay. */
+void name_fold(char *name);
+/* Order by that spelling: <0, 0, >0. */
+int name_compare(const char *a, const char *b);
+/* Is it of ASCII alone? Such a name and one that is not are never one. */
+bool name_is_ascii(const char *name);
+/* Are these one name? True also if both are NULL. */
+bool name_same(const char *a, const char *b);
+
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */
 
 #define PASSWORD_CHARS_MIN \

@@ -4,6 +4,7 @@
 
 #include "limits.h"
 #include "names.h"
+#include "str.h"
 
 #define FIFTY "1234567890123456789012345678901234567890123456789\xc3\xa4"
 #define LABEL63 "a23456789012345678901234567890123456789012345678901234567890123"
@@ -268,6 +269,116 @@ static void free_texts(void **state) {
     assert_int_equal(name_check_line("", 3, "t", NULL), ERR_UNPROCESSABLE);
 }
 
+/* -- names without case -------------------------------------------------------------------------------------------------------- */
+
+/* One name in two spellings, or, where the second is folded to itself, two. */
+struct spelling {
+    const char *a, *b;
+    bool is_one;
+};
+
+static const struct spelling spellings[] = {
+    {"VSPHERE.LOCAL\\Anna", "vsphere.local\\ANNA", true},
+    {"m\u00fcller", "M\u00dcLLER", true},
+    {"m\u00fcller", "m\u00fcller", true},
+    {"m\u00fcller", "muller", false},
+    {"m\u00fcller", "mueller", false},
+    {"m\u00fcller", "mu\u0308ller", false}, /* composed and decomposed */
+    {"stra\u00dfe", "strasse", false},
+    {"stra\u00dfe", "STRA\u1e9eE", false}, /* capital sharp s: 2008, and Windows has no capital for the small one */
+    {"stra\u00dfe", "STRA\u00dfE", true},
+    {"\u0130van", "ivan", false}, /* I with dot, Turkish */
+    {"\u0130van", "Ivan", false},
+    {"k\u0131z", "KIZ", false}, /* i without dot */
+    {"k\u0131z", "kiz", false},
+    {"\u017fam", "sam", false},                                                             /* long s */
+    {"\u212aim", "kim", false},                                                             /* Kelvin sign */
+    {"\u212bke", "\u00e5ke", false},                                                        /* Angstrom sign */
+    {"\u00b5", "\u039c", false},                                                            /* micro sign, capital My */
+    {"\u01c4a", "\u01c6A", true},                                                           /* DZ with caron: capital and small */
+    {"\u01c4a", "\u01c5a", false},                                                          /* the title case is neither */
+    {"\u00ffves", "\u0178VES", true},                                                       /* a letter whose pair is far away */
+    {"\u03c3", "\u03a3", true},                                                             /* Sigma */
+    {"\u03c2", "\u03a3", false},                                                            /* final sigma */
+    {"\u03bd\u03af\u03ba\u03b7", "\u039d\u038a\u039a\u0397", true},                         /* Greek */
+    {"\u03bd\u03af\u03ba\u03b7", "\u039d\u0399\u039a\u0397", false},                        /* without the accent */
+    {"\u0438\u0432\u0430\u043d\u0451\u045f", "\u0418\u0412\u0410\u041d\u0401\u040f", true}, /* Cyrillic */
+    {"\u0561\u0580\u0561", "\u0531\u0550\u0531", true},                                     /* Armenian */
+    {"\u10d0", "\u1c90", false},                                                            /* Georgian Mtavruli: 2018 */
+    {"\u2d00", "\u10a0", true},                                                             /* Georgian of the church */
+    {"\uab70", "\u13a0", false},                                                            /* Cherokee: 2015 */
+    {"\U00010428", "\U00010400", false},                                                    /* Deseret: beyond U+FFFF */
+    {"\uff41", "\uff21", true},                                                             /* as wide as Chinese */
+    {"\uff41", "a", false},
+    {"\u2c65", "\u023a", true}, /* three bytes and two */
+    {"a\xff", "A\xff", true},   /* no UTF-8 */
+    {"a\xff", "a\xfe", false},
+    {"", "", true},
+    {"a", "", false},
+};
+
+static void names_without_case(void **state) {
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(spellings); i++) {
+        const struct spelling *s = &spellings[i];
+        const int order = name_compare(s->a, s->b);
+        if (name_same(s->a, s->b) != s->is_one)
+            print_error("%s and %s\n", s->a, s->b);
+        assert_int_equal(name_same(s->a, s->b), s->is_one);
+        assert_int_equal(name_same(s->b, s->a), s->is_one);
+        assert_int_equal(!order, s->is_one);
+        assert_int_equal(name_compare(s->b, s->a), -order);
+    }
+    assert_true(name_same(NULL, NULL));
+    assert_false(name_same(NULL, ""));
+    assert_true(name_is_ascii("anna"));
+    assert_false(name_is_ascii("ann\u00e4"));
+}
+
+/* Two are one exactly if they are brought into one spelling, which is no longer than either. */
+static void names_have_one_spelling(void **state) {
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(spellings); i++) {
+        char a[64], b[64];
+        (void)snprintf(a, sizeof(a), "%s", spellings[i].a);
+        (void)snprintf(b, sizeof(b), "%s", spellings[i].b);
+        name_fold(a);
+        name_fold(b);
+        assert_int_equal(!strcmp(a, b), spellings[i].is_one);
+        assert_true(strlen(a) <= strlen(spellings[i].a) && strlen(b) <= strlen(spellings[i].b));
+        assert_true(name_same(a, spellings[i].a));
+        assert_int_equal(strcmp(a, b) < 0, name_compare(spellings[i].a, spellings[i].b) < 0);
+    }
+}
+
+/* Each letter below U+10000 stays one letter, and nothing becomes ASCII that was not. */
+static void letters_stay_letters(void **state) {
+    unsigned changed = 0;
+    (void)state;
+    for (uint32_t point = 0x80; point < 0x10000; point++) {
+        char name[8] = "", before[8];
+        size_t n = 0;
+        if (point >= 0xd800 && point < 0xe000)
+            continue;
+        if (point >= 0x800) {
+            name[n++] = (char)(0xe0 | point >> 12);
+            name[n++] = (char)(0x80 | (point >> 6 & 0x3f));
+        } else {
+            name[n++] = (char)(0xc0 | point >> 6);
+        }
+        name[n++] = (char)(0x80 | (point & 0x3f));
+        memcpy(before, name, sizeof(name));
+        name_fold(name);
+        changed += strcmp(name, before) != 0;
+        assert_int_equal(str_utf8_chars(name, strlen(name)), 1);
+        assert_false(name_is_ascii(name));
+        memcpy(before, name, sizeof(name));
+        name_fold(name);
+        assert_string_equal(name, before);
+    }
+    assert_int_equal(changed, 947); /* and the 26 of ASCII: as many as Windows' table has */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(object_names),
@@ -280,6 +391,9 @@ int main(void) {
         cmocka_unit_test(url_length_and_silence),
         cmocka_unit_test(morefs_and_addresses),
         cmocka_unit_test(free_texts),
+        cmocka_unit_test(names_without_case),
+        cmocka_unit_test(names_have_one_spelling),
+        cmocka_unit_test(letters_stay_letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
