@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "accounts.h"
 #include "digest.h"
 #include "directories.h"
@@ -111,8 +112,10 @@ void wire_check_health(void *arg, struct findings *out) {
     check_session_key(wire, out);
     backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, out);
     updates_check_health(wire->parts.updates, out);
+    access_check_users(wire->parts.access, wire->parts.started_at_ms, out);
     if (!snapshot)
         return;
+    access_check_grants(snapshot->platform->grants, snapshot->platform->grants_count, wire->parts.started_at_ms, out);
     services_check_health(snapshot->platform, out);
     peers_check_health(wire->parts.peers, snapshot->platform, out);
     hyperflex_check_health(wire->parts.hyperflex, snapshot->platform, out);

@@ -82,7 +82,7 @@ int grant_normalize(struct grant *g, struct err *err) {
 }
 
 int grant_compare(const struct grant *a, const struct grant *b) {
-    int order = strcmp(a->principal_id, b->principal_id);
+    int order = principal_compare(a->principal_id, b->principal_id);
     if (order)
         return order;
     if (a->object != b->object)

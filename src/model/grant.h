@@ -48,7 +48,7 @@ int grant_normalize(struct grant *g, struct err *err);
 /* The vSphere cluster that an object id "<vcenter>/<moref>" names. ERR_UNPROCESSABLE. */
 int grant_vsphere_ref(const char *object_id, struct object_ref *out, struct err *err);
 
-/* Order of lists of grants: principal, kind of object (in the order of the enum), object id. <0, 0, >0. */
+/* Order of lists of grants: principal (principal_compare), kind of object (in the order of the enum), object id. <0, 0, >0. */
 int grant_compare(const struct grant *a, const struct grant *b);
 
 #define GRANT_OBJECT_ID_BYTES (37 + MOREF_BYTES)

@@ -67,8 +67,7 @@ bool vsphere_name_is(const char *name, const char *typed) {
 }
 
 bool vsphere_cluster_is_nearly(const struct vsphere_cluster *c, const char *path_or_name) {
-    return platform_path_fits(c, path_or_name, str_eq_nocase) ||
-           is_name(path_or_name, strlen(path_or_name), c->name, str_eq_nocase);
+    return platform_path_fits(c, path_or_name, name_same) || is_name(path_or_name, strlen(path_or_name), c->name, name_same);
 }
 
 static void platform_add_name(const char *name, struct strbuf *out) {

@@ -74,12 +74,18 @@ bool policy_viewer_is_of(const struct viewer_key *viewer, const char *vcenter_id
     return is_of;
 }
 
+/* As principal_compare, but spellings of one name are one. */
+static int policy_compare_names(const char *a, const char *b) {
+    return principal_same(a, b) ? 0 : principal_compare(a, b);
+}
+
 /* First of `count` grants that is not below the principal, or, if `is_after`, that is above it. */
-static size_t find_bound(const struct grant *all, size_t count, const char *principal_id, bool is_after) {
+static size_t find_bound(const struct grant *all, size_t count, const char *principal_id, bool is_after,
+                         int (*compare)(const char *, const char *)) {
     size_t low = 0;
     while (low < count) {
         size_t middle = low + (count - low) / 2;
-        int order = strcmp(all[middle].principal_id, principal_id);
+        int order = compare(all[middle].principal_id, principal_id);
         if (order < 0 || (is_after && order == 0))
             low = middle + 1;
         else
@@ -88,10 +94,23 @@ static size_t find_bound(const struct grant *all, size_t count, const char *prin
     return low;
 }
 
-const struct grant *policy_grants_of(const struct grant *all, size_t count, const char *principal_id, size_t *out_count) {
-    size_t first = find_bound(all, count, principal_id, false);
-    *out_count = find_bound(all, count, principal_id, true) - first;
+static const struct grant *policy_find_range(const struct grant *all, size_t count, const char *principal_id,
+                                             int (*compare)(const char *, const char *), size_t *out_count) {
+    size_t first = find_bound(all, count, principal_id, false, compare);
+    *out_count = find_bound(all, count, principal_id, true, compare) - first;
     return *out_count ? all + first : NULL;
+}
+
+/* They stand in the order of their spellings: if the first and the last have one, all have. */
+const struct grant *policy_grants_of(const struct grant *all, size_t count, const char *principal_id, size_t *out_count) {
+    const struct grant *range = policy_find_range(all, count, principal_id, principal_compare, out_count);
+    if (range)
+        return range;
+    range = policy_find_range(all, count, principal_id, policy_compare_names, out_count);
+    if (!range || str_eq(range[0].principal_id, range[*out_count - 1].principal_id))
+        return range;
+    *out_count = 0;
+    return NULL;
 }
 
 /* Places of grants under construction. */

@@ -68,7 +68,8 @@ bool policy_sees_all(const struct viewer_key *viewer);
 /* True if the viewer came from this vCenter or proved itself there too, whatever it may see. */
 bool policy_viewer_is_of(const struct viewer_key *viewer, const char *vcenter_id);
 
-/* The part of `all` (in the order of grant_compare) that belongs to one principal; *out_count may get 0. */
+/* The part of `all` (in the order of grant_compare) that belongs to one principal; *out_count may get 0. A grant fits whoever has its name in whatever case (principal_same), unless
+ * there are grants to several spellings of it, which may be meant for several people: then each fits its own spelling alone. */
 const struct grant *policy_grants_of(const struct grant *all, size_t count, const char *principal_id, size_t *out_count);
 
 /* The places in `all` of the grants to a principal and to its groups (sealed), ordered by kind and object: two to the same object, given to two groups,

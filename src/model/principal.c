@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "limits.h"
 #include "member.h"
+#include "names.h"
 #include "str.h"
 #include "strbuf.h"
 #include "uuid.h"
@@ -86,6 +87,7 @@ char *principal_vc_id(const char *instance_uuid, const char *user_name) {
 
 /* -- ids of principals as people write them: their form, and the one spelling that is stored ----------------------- */
 
+#define OF_VCENTER "vc:"
 #define DIGITS "0123456789"
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -149,7 +151,7 @@ static const struct form {
     bool (*fits)(const char *rest);
     bool is_folded; /* letters of the rest count without case */
 } forms[] = {
-    {"local:", uuid_is_valid, true}, {"vc:", is_vcenter_user, true}, {"sid:S-", is_sid, false},
+    {"local:", uuid_is_valid, true}, {OF_VCENTER, is_vcenter_user, true}, {"sid:S-", is_sid, false},
     {"ldap:", is_ldap, true},        {"svc:", is_program, false},
 };
 
@@ -158,6 +160,28 @@ static const struct form *form_of(const char *text) {
         if (str_starts(text, forms[i].prefix))
             return &forms[i];
     return NULL;
+}
+
+/* Names of others are no part of their ids. */
+static bool has_name(const char *id) {
+    return str_starts(id, OF_VCENTER);
+}
+
+int principal_compare(const char *a, const char *b) {
+    const int order = has_name(a) && has_name(b) ? name_compare(a, b) : 0;
+    return order ? order : strcmp(a, b);
+}
+
+bool principal_same(const char *a, const char *b) {
+    return has_name(a) && has_name(b) ? name_same(a, b) : str_eq(a, b);
+}
+
+bool principal_vc_prefix(const char *id, char out[PRINCIPAL_VC_PREFIX_BYTES]) {
+    if (!has_name(id) || name_is_ascii(id) || strlen(id) < PRINCIPAL_VC_PREFIX_BYTES)
+        return false;
+    memcpy(out, id, PRINCIPAL_VC_PREFIX_BYTES - 1);
+    out[PRINCIPAL_VC_PREFIX_BYTES - 1] = '\0';
+    return true;
 }
 
 int principal_id_read(const char *text, char **out, struct err *err) {

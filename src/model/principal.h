@@ -62,13 +62,23 @@ int principal_copy(const struct principal *from, struct principal *out, struct e
  * said to have a session are three, so that none of them can use up what another may. Caller frees; NULL without memory. */
 char *principal_account(const struct principal *who);
 
-/* "vc:<instance uuid>:<user name>" with ASCII letters folded to lower case. Caller frees; NULL without memory. */
+/* "vc:<instance uuid>:<user name>" with ASCII letters folded to lower case and others as they are: accounts that a vCenter tells apart by the case of those stay two. Whether a
+ * rule for one fits the other is for principal_same. Caller frees; NULL without memory. */
 char *principal_vc_id(const char *instance_uuid, const char *user_name);
 
 /* The id of a principal as somebody wrote it, in the one spelling that is stored: "local:<uuid>", "vc:<instance uuid>:<user name>",
  * "sid:S-1-...", "ldap:<source>:<uuid>", "svc:<name>"; ASCII letters are folded where case does not count. Whether there is such a
  * principal is not asked. *out is freed by the caller. ERR_UNPROCESSABLE, ERR_NOMEM. */
 int principal_id_read(const char *text, char **out, struct err *err);
+
+/* What all ids of people of the same vCenter begin with, "vc:<instance uuid>:". False if the id is of nobody whose name may have several spellings: there is a letter beyond ASCII in it. */
+#define PRINCIPAL_VC_PREFIX_BYTES 41
+bool principal_vc_prefix(const char *id, char out[PRINCIPAL_VC_PREFIX_BYTES]);
+
+/* Order of ids as grants are kept: those of people of a vCenter by their names without case (name_compare), and the spellings of one name side by side. <0, 0, >0. */
+int principal_compare(const char *a, const char *b);
+/* Are these ids of one principal? Of people of a vCenter, by their names without case; others are equal. */
+bool principal_same(const char *a, const char *b);
 
 /* Who does something, and by which request: for the audit log, and where it is throttled. All borrowed. */
 struct actor {

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "digest.h"
 #include "json.h"
+#include "names.h"
 #include "net_addr.h"
 #include "secret.h"
 #include "str.h"
@@ -78,7 +79,7 @@ static bool is_version(const char *text) {
 static void pseudonym_digest(const struct pseudonyms *p, const char *text, uint8_t out[DIGEST_SHA256_BYTES]) {
     _cleanup_free_ char *lower = str_dup(text);
     if (lower)
-        str_lower(lower);
+        name_fold(lower);
     digest_hmac_sha256(p->key, sizeof(p->key), lower ? lower : "", lower ? strlen(lower) : 0, out);
 }
 

@@ -87,6 +87,45 @@ def test_each_lets_people_in_for_both_and_signs_them_out_of_both(both: Both) -> 
         until(lambda token=token, other=other: both.ask(other, token, "GET", "/v2/whoami").status_code == 401, "the end of the session")  # type: ignore[misc]
 
 
+def test_names_in_other_case_are_one_to_the_newer_one_and_nobody_loses_by_it(both: Both) -> None:
+    """Each works on the grants of the other; what the older one gives to two spellings stays two, and the newer one names it."""
+    control, vcenter = both.at.vcenter.control, both.at.vcenter.instance_uuid
+    token = both.at.admin()
+    first, second = [item["id"] for item in both.ask(both.newer, token, "GET", "/v2/clusters").json()["items"]][:2]
+
+    def give(kaasd: Kaasd, name: str, cluster: str) -> str:
+        body = {"principal_id": f"vc:{vcenter}:VSPHERE.LOCAL\\{name}", "object_kind": "cluster", "object_id": cluster}
+        made = both.ask(kaasd, token, "POST", "/v2/grants", json=body)
+        assert made.status_code == 201, made.text
+        return str(made.json()["id"])
+
+    def sees(kaasd: Kaasd, name: str) -> set[str]:
+        control.put_user(name, "secret")
+        session = {"vcenter": vcenter, "session_id": control.login(f"{name}@vsphere.local")["cookie"]}
+        let_in = both.ask(kaasd, "", "POST", "/v2/login/vcenter", json=session, headers={"X-KaaS": "1"})
+        assert let_in.status_code == 200, let_in.text
+        shown = both.ask(kaasd, let_in.json()["access_token"], "GET", "/v2/clusters").json()["items"]
+        return {item["id"] for item in shown}
+
+    def doubles() -> list[str]:
+        checks = both.ask(both.newer, token, "GET", "/v2/health").json()["checks"]
+        return [check["detail"] for check in checks if check["name"] == "grants"]
+
+    given = [give(both.at.kaasd, "MÜLLER", first)]
+    until(lambda: sees(both.newer, "MÜLLER") == {first}, "the grant of the older one at the newer one")
+    given.append(give(both.newer, "müller", second))
+    until(lambda: sees(both.at.kaasd, "MÜLLER") == {first, second}, "the grant of the newer one at the older one, to its spelling")
+    assert both.ask(both.at.kaasd, token, "DELETE", f"/v2/grants/{given.pop()}").status_code == 204
+    given.append(give(both.at.kaasd, "müller", second))
+    until(doubles, "two spellings are named")
+    assert sees(both.newer, "MÜLLER") == sees(both.at.kaasd, "MÜLLER") == {first}
+    assert both.ask(both.newer, token, "DELETE", f"/v2/grants/{given.pop(0)}").status_code == 204
+    assert sees(both.newer, "MÜLLER") == {second}
+    assert not doubles()
+    until(lambda: sees(both.at.kaasd, "MÜLLER") == set(), "what the older one makes of it")
+    assert both.ask(both.newer, token, "DELETE", f"/v2/grants/{given.pop()}").status_code == 204
+
+
 def test_the_audit_log_of_both_is_whole(both: Both) -> None:
     verified = both.newer.ctl.run("audit", "verify")
     assert verified.returncode == 0, verified.stdout + verified.stderr

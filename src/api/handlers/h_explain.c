@@ -97,10 +97,10 @@ static int take_user(const struct api_call *call, const char *wanted, struct sub
     const char *id = str_starts(wanted, "local:") ? wanted + strlen("local:") : NULL;
     struct user_list users = {0};
     int rc = access_list_users(call->api->options.access, &users, err);
-    for (size_t i = 0; !rc && i < users.count && !s->principal_id; i++) {
-        const struct user *user = &users.items[i];
-        if (!str_eq_nocase(id ? user->id : user->name, id ? id : wanted))
-            continue;
+    const struct user *user = rc || id ? NULL : user_list_find(&users, wanted);
+    for (size_t i = 0; !rc && id && !user && i < users.count; i++)
+        user = str_eq_nocase(users.items[i].id, id) ? &users.items[i] : NULL;
+    if (user) {
         s->principal_id = str_format("local:%s", user->id);
         s->viewer.role = user->is_disabled ? ROLE_NONE : user->role;
         s->basis = EXPLAIN_BY_ACCOUNT;
@@ -283,8 +283,8 @@ static void explain_add_grants(const struct subject *s, const struct row *place,
         if (g->object != kind || !str_eq(g->object_id, row.object_id))
             continue;
         row.whom = g->principal_id;
-        row.reason =
-            str_eq(g->principal_id, s->viewer.principal_id) ? "there is a grant on it" : "there is a grant on it for this group";
+        row.reason = principal_same(g->principal_id, s->viewer.principal_id) ? "there is a grant on it"
+                                                                             : "there is a grant on it for this group";
         explain_add_row(s, list, &row);
         is_first = false;
     }

@@ -70,7 +70,7 @@ static bool is_under(const struct inventory_platform *platform, const struct clu
 static bool grant_is_wanted(const struct api_call *call, const void *record, const void *arg) {
     const struct grant_filter *filter = arg;
     const struct grant *g = record;
-    if (filter->principal_id && !str_eq(filter->principal_id, g->principal_id))
+    if (filter->principal_id && !principal_same(filter->principal_id, g->principal_id))
         return false;
     if (filter->has_kind && filter->kind != g->object)
         return false;

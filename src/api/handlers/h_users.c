@@ -7,6 +7,7 @@
 #include "api_call.h"
 #include "limits.h"
 #include "member_json.h"
+#include "names.h"
 #include "reply.h"
 #include "str.h"
 #include "views.h"
@@ -35,7 +36,7 @@ static bool user_is_wanted(const struct api_call *call, const void *record, cons
     const enum role role = *(const enum role *)filter;
     const char *name = http_request_query(call->req, "name");
     const struct user *u = record;
-    return (!name || str_eq_nocase(name, u->name)) && (role == ROLE_NONE || role == u->role);
+    return (!name || name_same(name, u->name)) && (role == ROLE_NONE || role == u->role);
 }
 
 int h_users_list(struct api_call *call, struct http_response *resp, struct err *err) {

@@ -123,6 +123,69 @@ bool access_get_name(struct access *access, const char *principal_id, char *out,
     return found != NULL;
 }
 
+/* -- spellings that are one name --------------------------------------------------------------------------------------------- */
+
+/* Two that are one name to people and to Active Directory, and were two to the release before. */
+struct access_doubles {
+    unsigned count;
+    const char *a, *b; /* the first ones; borrowed */
+};
+
+static void access_note_double(struct access_doubles *found, const char *a, const char *b) {
+    if (!found->count++)
+        *found = (struct access_doubles){1, a, b};
+}
+
+static struct access_doubles access_find_grants(const struct grant *grants, size_t count) {
+    struct access_doubles found = {0};
+    for (size_t i = 1; i < count; i++) {
+        const struct grant *a = &grants[i - 1], *b = &grants[i];
+        if (principal_same(a->principal_id, b->principal_id) && !str_eq(a->principal_id, b->principal_id))
+            access_note_double(&found, a->principal_id, b->principal_id);
+    }
+    return found;
+}
+
+/* Needs the lock. */
+static struct access_doubles access_find_users(const struct user_names *names) {
+    struct access_doubles found = {0};
+    for (size_t i = 0; i < names->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!name_is_ascii(names->items[i].name) && name_same(names->items[i].name, names->items[k].name))
+                access_note_double(&found, names->items[k].name, names->items[i].name);
+    return found;
+}
+
+void access_check_grants(const struct grant *grants, size_t count, int64_t started_at_ms, struct findings *out) {
+    const struct access_doubles found = access_find_grants(grants, count);
+    struct finding f = {.step = "grants", .since_ms = started_at_ms};
+    if (!found.count)
+        return;
+    finding_say(&f, FINDING_WARNING,
+                "%u times there are grants to spellings of one name that differ in the case of letters, first %.300s and %.300s;"
+                " they may be meant for one person or for two, so each fits its own spelling alone",
+                found.count, found.a, found.b);
+    finding_advise(&f, "see: kaasctl grant list; remove those to one of the spellings and give them to the other");
+    findings_add(out, &f);
+}
+
+void access_check_users(struct access *access, int64_t started_at_ms, struct findings *out) {
+    struct finding f = {.step = "users", .since_ms = started_at_ms};
+    struct access_doubles found;
+    (void)pthread_rwlock_rdlock(&access->names_lock);
+    found = access_find_users(&access->names);
+    if (found.count)
+        finding_say(&f, FINDING_WARNING,
+                    "%u local users have the name of another in other case, first \"%.200s\" and \"%.200s\"; each signs in by the"
+                    " very spelling alone",
+                    found.count, found.a, found.b);
+    (void)pthread_rwlock_unlock(&access->names_lock);
+    if (!found.count)
+        return;
+    finding_advise(&f, "give one of them another name: kaasctl user set ID --name NAME");
+    findings_add(out, &f);
+}
+
 /* -- local users: adding, changing, removing-------------------------------------------------------------------------- */
 
 #define REASON_BYTES_MAX 2000
@@ -375,6 +438,8 @@ int access_add_grant(struct access *access, const struct actor *actor, struct gr
     int rc = grant_normalize(g, err);
     if (!rc)
         rc = access_check_grantee(access, g, err);
+    if (!rc)
+        rc = grant_store_settle_principal(access->options.store, &g->principal_id, err);
     if (!rc)
         rc = access_set_grant_id(g, err);
     if (rc)

@@ -10,6 +10,7 @@
 
 #include "audit_store.h"
 #include "err.h"
+#include "finding.h"
 #include "grant.h"
 #include "principal.h"
 #include "grant_store.h"
@@ -34,7 +35,7 @@ void access_free(struct access *access);                                        
 /* -- grants ----------------------------------------------------------------------------------------------------------------- */
 
 /* Stores a grant: principal_id, object, object_id and role (NULL: "viewer") are given, as somebody wrote them; they are brought into the form
- * that is stored, and id and time are set. ERR_UNPROCESSABLE (form; an unknown local user), ERR_NOT_FOUND (no such object), ERR_EXISTS. */
+ * that is stored (the principal's of grants that there are already), and id and time are set. ERR_UNPROCESSABLE (form; an unknown local user), ERR_NOT_FOUND (no such object), ERR_EXISTS. */
 int access_add_grant(struct access *access, const struct actor *actor, struct grant *g, struct err *err);
 
 /* Removes it. ERR_NOT_FOUND. */
@@ -51,6 +52,10 @@ int access_get_user(struct access *access, const char *id, struct user **out, st
 int access_sync_names(struct access *access, struct err *err);
 /* The name of "local:<uuid>", from memory. False if it is not known. Does not block. */
 bool access_get_name(struct access *access, const char *principal_id, char *out, size_t n);
+
+/* Warn of grants (in the order of grant_compare), and of local users, whose names differ in nothing but case: the release before lets them be. Do not block. */
+void access_check_grants(const struct grant *grants, size_t count, int64_t started_at_ms, struct findings *out);
+void access_check_users(struct access *access, int64_t started_at_ms, struct findings *out);
 
 /* Stores a new user: what an administrator may give is set in `user`; id and times are set here, and id is told. `password` NULL: none, so that
  * the user cannot sign in yet. Slow (hashing). ERR_UNPROCESSABLE, ERR_EXISTS. */

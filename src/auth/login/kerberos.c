@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "code_store.h"
 #include "kerberos_private.h"
+#include "names.h"
 #include "negotiate.h"
 #include "session_store.h"
 #include "str.h"
@@ -69,10 +70,12 @@ static int kerberos_take_answer(struct gss_answer *answer, struct kerberos_peer 
  * that of no account. */
 static bool is_other_account(const struct gss_answer *answer, const struct kerberos_peer *peer) {
     const char *account = answer->person.account;
-    const size_t n = account ? strlen(account) : 0, name_bytes = (size_t)(peer->realm - 1 - peer->name);
-    if (!n || memchr(peer->name, '/', name_bytes))
+    const size_t name_bytes = (size_t)(peer->realm - 1 - peer->name);
+    _cleanup_free_ char *name = NULL;
+    if (str_empty(account) || memchr(peer->name, '/', name_bytes))
         return false;
-    return n != name_bytes || strncasecmp(account, peer->name, n) != 0;
+    name = strndup(peer->name, name_bytes);
+    return !name || !name_same(account, name);
 }
 
 static void kerberos_take_person(struct gss_answer *answer, struct kerberos_peer *out) {

@@ -11,6 +11,7 @@
 #include "backoff.h"
 #include "clock.h"
 #include "digest.h"
+#include "names.h"
 #include "net_addr.h"
 #include "signon_state.h"
 #include "str.h"
@@ -223,7 +224,7 @@ int gate_open(struct gate *gate, struct signon *s, const struct actor *actor, co
     gate->name = str_format("%s\n%s", where, account);
     if (!gate->name)
         return err_set(err, ERR_NOMEM, "out of memory");
-    str_lower(gate->name);
+    name_fold(gate->name);
     throttle_squeeze(gate->name);
     gate->party = net_party(actor->address);
     site = site_of(gate);

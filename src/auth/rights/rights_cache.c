@@ -15,6 +15,7 @@
 #include "hashmap.h"
 #include "limits.h"
 #include "metric.h"
+#include "names.h"
 #include "str.h"
 #include "signon_ask.h"
 
@@ -215,7 +216,7 @@ static struct rights_vcenter *get_vcenter(struct rights_cache *cache, const char
     return vc;
 }
 
-/* Without regard to case. */
+/* Without regard to the case of ASCII letters. */
 static uint64_t rights_hash(const char *text) {
     uint64_t hash = hash_seed();
     char low[64];
@@ -234,14 +235,18 @@ static const char *rights_cache_bare_name(const char *user_name) {
     return slash && slash != user_name && slash[1] ? slash + 1 : NULL;
 }
 
-/* 0 only for what has no form we know. */
+/* In all scripts: an event names somebody as a permission does, not as a session does. 0 only for what has no form we know. */
 static uint64_t rights_hash_name(const char *user_name) {
-    const char *name = rights_cache_bare_name(user_name);
-    uint64_t hash = name ? rights_hash(name) : 0;
-    return name && !hash ? 1 : hash;
+    _cleanup_free_ char *name = str_dup(rights_cache_bare_name(user_name));
+    uint64_t hash;
+    if (!name)
+        return 0;
+    name_fold(name);
+    hash = rights_hash(name);
+    return hash ? hash : 1;
 }
 
-/* By key the name must fit too: one key is one session, but it costs nothing to be strict. */
+/* By key the name must fit too: one key is one session, but it costs nothing to be strict. Accounts that a vCenter may tell apart never share what it said about one. */
 static bool rights_is_person(const void *subject, const void *wanted) {
     const struct rights_subject *s = subject;
     const struct rights_person *person = wanted;

@@ -17,6 +17,7 @@
 #include "digest.h"
 #include "login.h"
 #include "metric.h"
+#include "names.h"
 #include "net_addr.h"
 #include "rights.h"
 #include "rights_cache.h"
@@ -579,19 +580,25 @@ void signon_linked_done(struct signon_linked *items, size_t count) {
 
 /* -- somebody who is signed in ---------------------------------------------------------------------------------------------- */
 
+/* The database has a rule of its own for case, by which more may be one name. */
+static bool is_called(const struct principal *who, const char *principal) {
+    return str_eq(who->id, principal) || name_same(who->name, principal);
+}
+
 int signon_find_known(struct signon *s, const char *principal, struct session *out, struct err *err) {
     const struct session_query query = {.now_ms = clock_wall_ms(), .principal = principal, .limit = KNOWN_MAX};
     _cleanup_session_list_ struct session_list list = {0};
-    size_t newest = 0;
+    struct session *newest = NULL;
     int rc = signon_list_sessions(s, &query, &list, err);
     if (rc)
         return rc;
-    if (!list.count)
+    for (size_t i = 0; i < list.count; i++)
+        if (is_called(&list.items[i].who, principal) && (!newest || list.items[i].created_at_ms > newest->created_at_ms))
+            newest = &list.items[i];
+    if (!newest)
         return err_set(err, ERR_NOT_FOUND, "\"%.100s\" is not signed in", principal);
-    for (size_t i = 1; i < list.count; i++)
-        newest = list.items[i].created_at_ms > list.items[newest].created_at_ms ? i : newest;
-    *out = list.items[newest];
-    list.items[newest] = (struct session){0};
+    *out = *newest;
+    *newest = (struct session){0};
     return 0;
 }
 

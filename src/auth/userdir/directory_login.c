@@ -8,6 +8,7 @@
 #include "directory_people.h"
 #include "ldap_text.h"
 #include "limits.h"
+#include "names.h"
 #include "str.h"
 
 #define FILTER_BYTES_MAX 16384U
@@ -229,7 +230,7 @@ int identity_check_person(struct identity *identity, const struct identity_known
 
 /* A directory finds names in any case, a KDC other than Active Directory's does not: there, the two may be two people. */
 static bool is_other_case(const struct inventory_source *source, const char *wanted, const char *found) {
-    return source->row.source.kind != LDAP_KIND_AD && str_eq_nocase(wanted, found) && !str_eq(wanted, found);
+    return source->row.source.kind != LDAP_KIND_AD && name_same(wanted, found) && !str_eq(wanted, found);
 }
 
 static int directory_login_look_for(struct sought *sought, struct err *err) {

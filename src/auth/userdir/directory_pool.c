@@ -16,13 +16,14 @@
 #include "gss_ticket.h"
 #include "ldap_text.h"
 #include "log.h"
+#include "names.h"
 #include "seal.h"
 #include "str.h"
 #include "uuid.h"
 
 #define IDLE_MS 60000
 #define ASK_MS 15000 /* later no further server is tried: somebody waits */
-#define PASSWORD_BYTES_MAX 4096U
+#define BIND_PASSWORD_BYTES_MAX 4096U
 
 static const struct backoff server_rest = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 20};
 
@@ -188,7 +189,7 @@ static int bind_password(struct inventory_source *source, struct ldap_conn *conn
     int rc;
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
-    strbuf_init_secret(&plain, PASSWORD_BYTES_MAX);
+    strbuf_init_secret(&plain, BIND_PASSWORD_BYTES_MAX);
     rc = seal_unseal(source->options->seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
     if (!rc)
         rc = ldap_conn_bind_password(conn, row->source.bind_dn, plain.data, err);
@@ -459,7 +460,7 @@ static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
 
 static bool is_known_domain(struct inventory_source *source, const char *domain) {
     LOCKED(&source->lock);
-    return str_eq_nocase(source->domain, domain);
+    return name_same(source->domain, domain);
 }
 
 /* By its NetBIOS name, or by its DNS name, where that is a realm that the directory serves. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli_command.h"
+#include "names.h"
 #include "platform.h"
 #include "principal.h"
 #include "str.h"
@@ -274,7 +275,7 @@ int cmd_role_mapping_remove(struct cli *cli, json_t *body, struct err *err) {
     if (rc)
         return rc;
     json_array_foreach (items, i, item)
-        if ((subject_id || str_eq_nocase(json_get_string(item, "subject_name"), word)) && !count++)
+        if ((subject_id || name_same(json_get_string(item, "subject_name"), word)) && !count++)
             cli->object = json_incref(item);
     if (count == 1)
         return 0;

@@ -12,6 +12,7 @@
 #include "cli_table.h"
 #include "clock.h"
 #include "fsutil.h"
+#include "names.h"
 #include "platform.h"
 #include "str.h"
 #include "x509.h"
@@ -750,7 +751,7 @@ static bool find_hx(const json_t *item, const char *ref) {
 }
 
 static bool find_has_name_nocase(const json_t *item, const char *ref) {
-    return str_eq_nocase(json_get_string(item, "name"), ref);
+    return name_same(json_get_string(item, "name"), ref);
 }
 
 /* clang-format off */

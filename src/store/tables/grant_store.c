@@ -7,7 +7,9 @@
 
 #include "clock.h"
 #include "object_ref.h"
+#include "principal.h"
 #include "record_tx.h"
+#include "str.h"
 #include "uuid.h"
 
 #define GRANT_ORDER " ORDER BY principal_id, object_kind, object_id"
@@ -86,6 +88,57 @@ int grant_store_insert(struct store *store, const struct grant *g, int64_t now_m
     rc = record_store_write(store, &write, err);
     db_explain(rc, ERR_EXISTS, err, "there is a grant for this principal on this object already");
     return db_explain(rc, ERR_CONFLICT, err, "there is no %s \"%s\" to grant on", grant_object_name(g->object), g->object_id);
+}
+
+/* -- spellings of one name ------------------------------------------------------------------------------------------ */
+
+/* The spellings of grants beside the wanted one. */
+struct grant_spellings {
+    const char *wanted;
+    char *other; /* one of them */
+    size_t count;
+    bool is_kept; /* there are grants to the very one */
+};
+
+static int grant_add_spelling(const struct db_row *row, void *arg, struct err *err) {
+    struct grant_spellings *s = arg;
+    const char *stored = db_row_text(row, 0);
+    (void)err;
+    if (str_eq(stored, s->wanted)) {
+        s->is_kept = true;
+    } else if (principal_same(stored, s->wanted)) {
+        free(s->other);
+        s->other = db_row_dup(row, 0);
+        s->count++;
+    }
+    return 0;
+}
+
+static int grant_settle_spelling(struct grant_spellings *s, char **principal_id, struct err *err) {
+    if (s->is_kept || !s->count)
+        return 0;
+    if (s->count > 1) {
+        (void)err_set(err, ERR_CONFLICT, "there are grants to several spellings of %.200s", s->wanted);
+        return err_remedy(err, "see: kaasctl grant list; remove those that are not wanted, or grant to one of the spellings");
+    }
+    free(*principal_id);
+    *principal_id = STEAL(s->other);
+    return 0;
+}
+
+/* The rest of the name cannot be looked for: what is one name, no collation of the database knows. */
+int grant_store_settle_principal(struct store *store, char **principal_id, struct err *err) {
+    struct grant_spellings spellings = {.wanted = *principal_id};
+    char prefix[PRINCIPAL_VC_PREFIX_BYTES];
+    int rc;
+    if (!principal_vc_prefix(*principal_id, prefix))
+        return 0;
+    rc = store_query(store, "SELECT DISTINCT principal_id FROM grants WHERE principal_id LIKE CONCAT(?, '%')",
+                     DB_ARGS(db_text(prefix)), "t", grant_add_spelling, &spellings, err);
+    if (!rc)
+        rc = grant_settle_spelling(&spellings, principal_id, err);
+    free(spellings.other);
+    return rc;
 }
 
 struct grant_removal {

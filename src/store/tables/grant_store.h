@@ -27,6 +27,10 @@ int grant_store_load(struct store *store, const char *id, struct grant *out, str
 int grant_store_insert(struct store *store, const struct grant *g, int64_t now_ms, const struct audit_record *audit,
                        struct err *err);
 
+/* Makes the id of a principal (malloc'ed) the one by which there are grants to the principal already, where that is the same name in other case; so that there are never two spellings
+ * by our doing. ERR_CONFLICT if there are several others. */
+int grant_store_settle_principal(struct store *store, char **principal_id, struct err *err);
+
 /* Removes one, `audit` as above. ERR_NOT_FOUND. Notes CHANGE_GRANT. */
 int grant_store_delete(struct store *store, const char *id, const struct audit_record *audit, struct err *err);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit_tx.h"
+#include "names.h"
 #include "record_tx.h"
 #include "secret.h"
 #include "session_tx.h"
@@ -63,11 +64,79 @@ static char *user_make_key(const char *name) {
     return key;
 }
 
+/* The key has the case of letters beyond ASCII, as the release before writes and looks for it. So among the names with such letters the one that is meant is found here. */
+#define BEYOND_ASCII "LENGTH(name_key) <> CHAR_LENGTH(name_key)"
+
+struct user *user_list_find(const struct user_list *users, const char *name) {
+    struct user *found = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < users->count; i++) {
+        struct user *u = &users->items[i];
+        if (str_eq_nocase(u->name, name))
+            return u;
+        if (name_same(u->name, name)) {
+            found = u;
+            count++;
+        }
+    }
+    return count == 1 ? found : NULL;
+}
+
+static int user_load_beyond_ascii(struct store *store, const char *name, struct user **out, struct err *err) {
+    struct user_list users = {0};
+    struct user *found = NULL;
+    int rc = db_table_list(store, &user_table, " WHERE " BEYOND_ASCII, DB_ARGS_NONE, &users.items, &users.count, err);
+    if (!rc)
+        found = user_list_find(&users, name);
+    if (!rc && !found)
+        rc = err_set(err, ERR_NOT_FOUND, "there is no such user");
+    *out = rc ? NULL : malloc(sizeof(**out));
+    if (*out) {
+        **out = *found;
+        *found = (struct user){0};
+    } else if (!rc) {
+        rc = err_set(err, ERR_NOMEM, "out of memory");
+    }
+    user_list_done(&users);
+    return rc;
+}
+
 int user_store_load_by_name(struct store *store, const char *name, struct user **out, struct err *err) {
     _cleanup_free_ char *key = user_make_key(name);
     if (!key)
         return err_set(err, ERR_NOMEM, "out of memory");
+    if (!name_is_ascii(name))
+        return user_load_beyond_ascii(store, name, out, err);
     return user_store_load_by(store, " WHERE name_key = ?", key, out, err);
+}
+
+/* Does somebody else have the name? What the key cannot tell: two come only one after the other past the lock. */
+struct user_namesake {
+    const struct user *user;
+    bool is_taken, is_kept; /* by somebody else; it was the user's before */
+};
+
+static int user_add_namesake(const struct db_row *row, void *arg, struct err *err) {
+    struct user_namesake *namesake = arg;
+    const char *name = db_row_text(row, 1);
+    (void)err;
+    if (!str_eq(db_row_text(row, 0), namesake->user->id))
+        namesake->is_taken = namesake->is_taken || name_same(name, namesake->user->name);
+    else
+        namesake->is_kept = str_eq_nocase(name, namesake->user->name);
+    return 0;
+}
+
+static int user_check_name(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    struct user_namesake namesake = {.user = write->record};
+    int rc;
+    if (name_is_ascii(namesake.user->name))
+        return 0;
+    rc = store_tx_lock(tx, "users", err);
+    if (!rc)
+        rc = db_query(store_tx_conn(tx), "SELECT id, name FROM users WHERE " BEYOND_ASCII " FOR UPDATE", DB_ARGS_NONE, "tt",
+                      user_add_namesake, &namesake, err);
+    return rc || !namesake.is_taken || namesake.is_kept ? rc : err_set(err, ERR_EXISTS, "the name is taken");
 }
 
 static int user_taken(int rc, const struct user *u, struct err *err) {
@@ -85,6 +154,7 @@ int user_store_insert(struct store *store, const struct user *u, const struct au
         .more = DB_MORE({"password_hash", db_text(u->password_hash), NULL}, {"name_key", db_text(key), NULL}),
         .change = CHANGE_USER,
         .audit = audit,
+        .before = user_check_name,
     };
     return user_taken(record_store_write(store, &write, err), u, err);
 }
@@ -132,11 +202,16 @@ static int user_end_sessions(struct store_tx *tx, const struct record_write *wri
                           ending->now_ms, err);
 }
 
+static int user_check_change(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    const struct user *u = write->record;
+    int rc = user_check_name(tx, write, err);
+    return rc || (u->role == ROLE_ADMIN && !u->is_disabled) ? rc : keep_an_admin(tx, write, err);
+}
+
 int user_store_update(struct store *store, const struct user *u, const struct user_change *change, int64_t *version_no,
                       struct err *err) {
     _cleanup_free_ char *key = user_make_key(u->name), *principal_id = str_format("local:%s", u->id);
     const struct user_ending ending = {principal_id, change->kept_sid, u->updated_at_ms};
-    const bool is_admin = u->role == ROLE_ADMIN && !u->is_disabled;
     if (!key || !principal_id)
         return err_set(err, ERR_NOMEM, "out of memory");
     const struct record_write write = {
@@ -147,7 +222,7 @@ int user_store_update(struct store *store, const struct user *u, const struct us
             DB_MORE({"password_hash", db_text(u->password_hash), "COALESCE(?, password_hash)"}, {"name_key", db_text(key), NULL}),
         .change = CHANGE_USER,
         .audit = change->audit,
-        .before = is_admin ? NULL : keep_an_admin,
+        .before = user_check_change,
         .after = change->ends_sessions ? user_end_sessions : NULL,
         .arg = &ending,
     };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "inventory.h"
+#include "names.h"
 #include "snapshot.h"
 #include "str.h"
 #include "vim_authorization.h"
@@ -29,7 +30,7 @@ static int registration_place_add(struct registration_work *w, const struct vim_
 static bool registration_place_is_nearly(const char *place, const char *path) {
     const char *name = strrchr(place, '/');
     path += *path == '/';
-    return str_eq_nocase(place, path) || (name && str_eq_nocase(name + 1, path));
+    return name_same(place, path) || (name && name_same(name + 1, path));
 }
 
 static int refuse_path(struct registration_work *w, const char *path, size_t found, struct err *err) {

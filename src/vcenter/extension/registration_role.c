@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "names.h"
 #include "str.h"
 #include "vcenter_store.h"
 #include "vim_authorization.h"
@@ -85,18 +86,16 @@ static char *registration_role_take_list(const struct registration_work *w, stru
 /* `user@domain` as it was typed is `DOMAIN\user` in vCenter, and the two names of the domain need not be alike. So what is compared is the name as vCenter stores
  * it, which is read there once the account has the role. A typed one is stored by a registration that ended before that. */
 
-/* Where in a name the part without its domain begins; *n gets its length. */
-static const char *bare_name(const char *account, size_t *n) {
+/* A name without its domain. Caller frees; NULL without memory. */
+static char *bare_name(const char *account) {
     const char *slash = strrchr(account, '\\');
     const char *from = slash ? slash + 1 : account;
-    *n = strcspn(from, "@");
-    return from;
+    return strndup(from, strcspn(from, "@"));
 }
 
 static bool has_same_bare_name(const char *a, const char *b) {
-    size_t n, m;
-    const char *bare_a = bare_name(a, &n), *bare_b = bare_name(b, &m);
-    return n == m && strncasecmp(bare_a, bare_b, n) == 0;
+    _cleanup_free_ char *bare_a = bare_name(a), *bare_b = bare_name(b);
+    return bare_a && bare_b && name_same(bare_a, bare_b);
 }
 
 /* The domain of `DOMAIN\user` is that of `user@domain.example.com`, or its first label. */
@@ -104,12 +103,12 @@ static bool has_like_domain(const char *typed, const char *stored) {
     const char *at = strchr(typed, '@'), *slash = strchr(stored, '\\');
     const size_t n = slash ? (size_t)(slash - stored) : 0;
     if (!at)
-        return str_eq_nocase(typed, stored);
+        return name_same(typed, stored);
     return n && strncasecmp(at + 1, stored, n) == 0 && (at[1 + n] == '\0' || at[1 + n] == '.');
 }
 
 static bool is_same_account(const char *a, const char *b) {
-    return strchr(a, '\\') && strchr(b, '\\') ? str_eq_nocase(a, b) : has_same_bare_name(a, b);
+    return strchr(a, '\\') && strchr(b, '\\') ? name_same(a, b) : has_same_bare_name(a, b);
 }
 
 /* Stored a line each: the one that has it, and those of registrations that did not end. */
@@ -148,7 +147,7 @@ static char *accounts_text(const struct registration_work *w, struct err *err) {
     strbuf_init(&text, ROLE_ACCOUNTS_BYTES - 1);
     strbuf_adds(&text, w->role_account ? w->role_account : typed);
     while (next_account(&at, name))
-        if (!str_eq_nocase(name, typed) && !str_eq_nocase(name, w->role_account))
+        if (!name_same(name, typed) && !name_same(name, w->role_account))
             strbuf_addf(&text, "\n%s", name);
     return registration_role_take_list(w, &text, "accounts", err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "names.h"
 #include "secret.h"
 #include "str.h"
 #include "uuid.h"
@@ -65,7 +66,7 @@ static int vc_people_check_key(struct link *link, const struct vc_credential *cr
     struct err why = {0};
     bool is_active = false;
     int rc = vim_lookup_session(link_client(link), credential->secret, &found, &why);
-    if (rc == ERR_NOT_FOUND || (!rc && !str_eq_nocase(found.user_name, credential->user)))
+    if (rc == ERR_NOT_FOUND || (!rc && !name_same(found.user_name, credential->user)))
         rc = err_set(&why, ERR_CREDENTIALS, "there is no such session of this user");
     if (!rc)
         rc = vim_session_is_active(link_client(link), found.key, found.user_name, &is_active, &why);

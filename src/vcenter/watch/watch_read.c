@@ -9,6 +9,7 @@
 #include "limits.h"
 #include "link.h"
 #include "metric.h"
+#include "names.h"
 #include "str.h"
 #include "uuid.h"
 #include "watch_run_private.h"
@@ -64,7 +65,7 @@ static int on_extensions(void *arg, const struct vim_key_list *keys, const struc
 /* May it be our own session whose rights have changed? NULL: anybody's. */
 static bool is_about_us(struct watch *w, const char *user) {
     _cleanup_done_(vim_user_session_done) struct vim_user_session own = {0};
-    return !user || (!vim_get_own_session(link_client(w->link), &own, NULL) && str_eq_nocase(own.user_name, user));
+    return !user || (!vim_get_own_session(link_client(w->link), &own, NULL) && name_same(own.user_name, user));
 }
 
 static int on_permissions(void *arg, const char *user, struct err *err) {

@@ -14,7 +14,7 @@ from .domain import KRB5_CONF, AdWorld, Kerberos
 
 REALM = "MIT.TEST"
 # alice and ALICE differ in case, alice@MIT.TEST and alice@AD.TEST in the realm: four spellings, three people
-PEOPLE = ("alice", "ALICE", "bob", "svc-hx-east")
+PEOPLE = ("alice", "ALICE", "bob", "svc-hx-east", "zoë", "ZOË")
 SERVICES = ("HTTP/localhost", "HTTP/127.0.0.1", "HTTP/kaas.ad.test", "HTTP/peer.ad.test")
 KDC_CONF = """[kdcdefaults]
   kdc_listen = 127.0.0.1:{port}

@@ -238,6 +238,8 @@ def test_the_command_line_takes_names(ad: AdWorld, joined: World, lab: LdapWorld
     assert ad.user("alice").id in granted and "alice@ad.test" in granted.lower()
     cli.ok("grant", "remove", ad.user("alice").id, "--cluster", cluster)
     cli.ok("role-mapping", "remove", "GRP-UNI")
+    cli.ok("role-mapping", "add", "--group", "ops süd (ä)", "--role", "user")
+    until(lambda: cli.run("role-mapping", "remove", "OPS SÜD (Ä)").returncode == 0, "the mapping found by the name, once that is known")
 
 
 def test_the_command_line_finds_grants_by_name(ad: AdWorld, joined: World, lab: LdapWorld) -> None:

@@ -230,15 +230,16 @@ def test_a_realm_whose_tickets_have_no_groups(place: Place, setting: str) -> Non
         assert (by_password["id"], group_ids(by_password)) == (told["id"], group_ids(told))
 
 
-def test_names_that_differ_in_case_are_two_people(place: Place) -> None:
+@pytest.mark.parametrize(("name", "other"), [("alice", "ALICE"), ("zoë", "ZOË")])
+def test_names_that_differ_in_case_are_two_people(place: Place, name: str, other: str) -> None:
     """To the KDC; the directory finds one entry for both. ALICE does not become alice."""
-    subject = f"ldap:lab:{place.ldap.uuid(openldap.person_dn('alice'))}"
+    subject = f"ldap:lab:{place.ldap.uuid(openldap.person_dn(name))}"
     made = place.admin.expect(201, "POST", "/v2/role-mappings", json={"subject_id": subject, "role": "admin"})
     try:
         api = place.daemons["off"].api()
-        answer = until(lambda: signed(post_token(api, place.mit.token("alice"))), "the mapped role")
+        answer = until(lambda: signed(post_token(api, place.mit.token(name))), "the mapped role")
         assert role(api.as_token(answer)) == "admin"
-        assert post_token(api, place.mit.token("ALICE")).status_code == 401
+        assert post_token(api, place.mit.token(other)).status_code == 401
     finally:
         place.admin.expect(204, "DELETE", f"/v2/role-mappings/{made['id']}")
 

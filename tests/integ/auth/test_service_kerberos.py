@@ -115,6 +115,17 @@ def test_an_account_found_under_another_name_is_not_the_program(place: Place) ->
         assert (line["principal_name"], line["reason"]) == (f"{name}@AD.TEST", "account_name")
 
 
+def test_an_account_found_in_other_case_is_the_program(place: Place) -> None:
+    """The KDC puts the name into the ticket as it was asked for, and as the account has it into the statement."""
+    place.ad.create("prüfer", "Taken-1234-over")
+    body = {"name": "checker", "kerberos": "PRÜFER@AD.TEST", "hx_clusters": [place.hx_east]}
+    made = place.world.kaasd.admin().expect(201, "POST", "/v2/services", json=body)
+    cache = place.ad.kerberos.kinit("PRÜFER@AD.TEST", "Taken-1234-over")
+    answer = place.sign_in({"token": place.token(cache)})
+    assert answer.status_code == 200, answer.text
+    assert claims_of(answer.json()["access_token"])["sub"] == made["principal_id"]
+
+
 def test_without_the_statement_of_the_domain_a_name_is_not_the_program(place: Place) -> None:
     """Which account the KDC found for a name stands in the statement only."""
     admin = place.world.kaasd.admin()

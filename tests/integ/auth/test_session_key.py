@@ -36,22 +36,37 @@ def let_administrate(instance: vim.ServiceInstance) -> None:
 
 
 @pytest.fixture(scope="module")
-def both() -> Iterator[Both]:
-    options = {"auth": {"vcenter": {"session_key": "allow", "privilege_roles": True}}}
-    with World("key", options=options) as world:
-        world.join()
-        with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
-            let_administrate(instance)
-        world.admin.expect(201, "POST", "/v2/role-mappings", json={
-            "kind": "vcenter_privilege", "subject_id": world.vcenter.instance_uuid, "privilege": PRIVILEGE, "role": "admin"})
-        session = world.vcenter.control.login(f"{PERSON}@vsphere.local")
-        api = world.kaasd.api()
-        named = api.post_login("vcenter", {"vcenter": world.vcenter.instance_uuid, "session_id": session["key"],
-                                           "user_name": f"VSPHERE.LOCAL\\{PERSON}"})
-        assert named.status_code == 200, named.text
-        owner = api.login_session(world.vcenter.instance_uuid, session["cookie"])
-        until(lambda: len(owner.names()) == len(SAMPLES), "what the privilege shows")
-        yield Both(owner, api.as_token(named.json()["access_token"]))
+def world() -> Iterator[World]:
+    with World("key", options={"auth": {"vcenter": {"session_key": "allow", "privilege_roles": True}}}) as made:
+        made.join()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def both(world: World) -> Both:
+    with vimclient.session(world.vcenter, world.vcenter.admin) as instance:
+        let_administrate(instance)
+    world.admin.expect(201, "POST", "/v2/role-mappings", json={
+        "kind": "vcenter_privilege", "subject_id": world.vcenter.instance_uuid, "privilege": PRIVILEGE, "role": "admin"})
+    session = world.vcenter.control.login(f"{PERSON}@vsphere.local")
+    api = world.kaasd.api()
+    named = api.post_login("vcenter", {"vcenter": world.vcenter.instance_uuid, "session_id": session["key"],
+                                       "user_name": f"VSPHERE.LOCAL\\{PERSON}"})
+    assert named.status_code == 200, named.text
+    owner = api.login_session(world.vcenter.instance_uuid, session["cookie"])
+    until(lambda: len(owner.names()) == len(SAMPLES), "what the privilege shows")
+    return Both(owner, api.as_token(named.json()["access_token"]))
+
+
+def test_the_name_beside_a_key_may_be_in_other_case(world: World) -> None:
+    world.vcenter.control.put_user("MÜLLER", "secret")
+    key = world.vcenter.control.login("MÜLLER@vsphere.local")["key"]
+
+    def sign_in(name: str) -> int:
+        return world.kaasd.api().post_login("vcenter", {"vcenter": world.vcenter.instance_uuid, "session_id": key,
+                                                        "user_name": f"VSPHERE.LOCAL\\{name}"}).status_code
+
+    assert [sign_in(name) for name in ("müller", "Müller", "muller")] == [200, 200, 401]
 
 
 def test_what_the_owner_was_shown_is_not_shown_to_who_names_the_key(both: Both) -> None:

@@ -11,7 +11,7 @@ import ssl
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import pymysql
@@ -160,6 +160,14 @@ def test_two_ways_to_write_an_account_of_a_vcenter_are_one_name(site: Site) -> N
     name = f"guessed-{uuid.uuid4()}"
     ways = [f"{name}@vsphere.local", f"VSPHERE.LOCAL\\{name}", f"{name}@VSPHERE.LOCAL"]
     statuses = [site.guess(STRANGER, ways[number % 3], site.vcenter).status_code for number in range(2 * FREE + 2)]
+    assert statuses[: FREE + 1] == [401] * (FREE + 1) and 429 in statuses
+
+
+def test_a_name_in_other_case_is_one_name(site: Site) -> None:
+    """Beyond ASCII, too: else each letter would double the guesses."""
+    rest = uuid.uuid4()
+    spellings = [f"{''.join(letters)}-{rest}" for letters in product("äÄ", "öÖ", "üÜ", "éÉ")]
+    statuses = [site.guess(STRANGER, name).status_code for name in spellings[: 2 * FREE + 2]]
     assert statuses[: FREE + 1] == [401] * (FREE + 1) and 429 in statuses
 
 

@@ -254,6 +254,19 @@ def test_the_account_of_another_domain_has_nothing_but_its_name_in_common(place:
         control.drop_user(other.name, domain=other.domain, domain_alias=short)
 
 
+def test_the_account_may_be_typed_in_other_case(place: World) -> None:
+    """From the second time on there is no new permission to tell it by."""
+    stored = place.vcenter.control.put_user("Käfer", "login-Pass1", groups=[])
+    try:
+        for typed in ("Käfer", "KÄFER", "käfer"):
+            register(place, "--on", "DC0", who=User(typed, "login-Pass1"))
+            assert granted(place) == {ROLE: {("group-d1", stored, False)}, OBJECTS: {("datacenter-2", stored, True)}}
+        register(place, "--on", "DC0")
+        assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: {("datacenter-2", WHO, True)}}
+    finally:
+        place.vcenter.control.drop_user("Käfer")
+
+
 def test_a_stranger_of_that_name_keeps_what_an_administrator_gave_him(place: World) -> None:
     control = place.vcenter.control
     stranger = control.put_user(LOGIN.name, "corp-Pass1", groups=[], domain="corp.example.test", domain_alias="CORP")

@@ -80,7 +80,7 @@ static const struct world_entry ad_people[] = {{AD_USER("anna", "1001"),
          {{"objectCategory", "computer"}, {"objectClass", "user"}, {"sAMAccountName", "pc"}, {"objectSid", SID "1010"}, ENABLED}},
     {.dn = "", .values = {{"configurationNamingContext", "CN=C,DC=ad,DC=test"}, {"defaultNamingContext", WORLD_AD_BASE}}},
     {.dn = "CN=AD,CN=Partitions,CN=C,DC=ad,DC=test",
-     .values = {{"objectClass", "crossRef"}, {"nETBIOSName", "CORP"}, {"nCName", WORLD_AD_BASE}}},
+     .values = {{"objectClass", "crossRef"}, {"nETBIOSName", "C\u00d6RP"}, {"nCName", WORLD_AD_BASE}}},
 }
 ;
 static const struct world_entry lab_people[] = {{LAB_USER("berta", UUID_1),
@@ -169,11 +169,12 @@ static const struct {
     {"lab", "ns", PASSWORD, ERR_CREDENTIALS, "the account is disabled"},
     {"lab", "shut", PASSWORD, 0, "ldap:lab:55555555-5555-4555-8555-555555555555"},
     /* domains as Windows writes them */
-    {"ad", "CORP\\anna", PASSWORD, 0, "sid:" SID "1001"},
-    {"ad", "corp\\anna", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "C\u00d6RP\\anna", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "c\u00f6rp\\anna", PASSWORD, 0, "sid:" SID "1001"},
+    {"ad", "CORP\\anna", PASSWORD, ERR_UNPROCESSABLE, ""},
     {"ad", "AD.TEST\\anna", PASSWORD, 0, "sid:" SID "1001"},
     {"ad", "OTHER\\anna", PASSWORD, ERR_UNPROCESSABLE, ""},
-    {"ad", "CORP\\", PASSWORD, ERR_UNPROCESSABLE, ""},
+    {"ad", "C\u00d6RP\\", PASSWORD, ERR_UNPROCESSABLE, ""},
     {"ad", "\\anna", PASSWORD, ERR_UNPROCESSABLE, ""},
     {"lab", "CORP\\berta", PASSWORD, ERR_UNPROCESSABLE, ""},
     /* directories */

@@ -350,6 +350,24 @@ static void an_event_drops_the_one_it_names(void **state) {
     signon_bearer_done(&other);
 }
 
+/* In all scripts: a permission may have been given in other case than a session tells. What the vCenter said about one spelling is not said of another: it may have two such accounts. */
+static void an_event_drops_the_one_it_names_in_other_case(void **state) {
+    struct signon_bearer capital = {0}, small = {0};
+    (void)state;
+    signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\M\u00dcLLER", &capital);
+    const unsigned before = atomic_load(&sw.questions);
+    signon_world_sign_in(signon, VC_CREDENTIAL_TICKET, "VSPHERE.LOCAL\\m\u00fcller", &small);
+    assert_int_equal(look(small.session, READ).count, 2);
+    assert_int_equal(atomic_load(&sw.questions), before + 1);
+    assert_int_equal(look(capital.session, READ).count, 2);
+    signon_drop_rights(signon, VC_A, "VSPHERE.LOCAL\\M\u00dcller");
+    assert_int_equal(look(capital.session, READ).wait_for, 0);
+    assert_int_equal(look(small.session, READ).wait_for, 0);
+    assert_int_equal(look(bearer.session, READ).count, 2);
+    signon_bearer_done(&capital);
+    signon_bearer_done(&small);
+}
+
 static void an_event_in_an_unknown_spelling_drops_everybody(void **state) {
     static const char *const forms[] = {NULL, "", "viewer@vsphere.local", "viewer", "\\viewer", "VSPHERE.LOCAL\\", "S-1-5-21-7"};
     struct signon_bearer other = {0};
@@ -671,6 +689,7 @@ int main(void) {
         TEST(an_event_for_everybody_makes_a_bounded_storm),
         TEST(who_is_active_is_asked_about_what_newly_matters),
         TEST(an_event_drops_the_one_it_names),
+        TEST(an_event_drops_the_one_it_names_in_other_case),
         TEST(an_event_in_an_unknown_spelling_drops_everybody),
         TEST(an_answer_that_crossed_an_event_is_no_answer),
         TEST(a_sign_on_that_crossed_an_event_brings_no_rights),

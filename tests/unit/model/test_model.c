@@ -97,6 +97,15 @@ static void grants_have_an_order(void **state) {
         }
 }
 
+static void paths_are_nearly_right_in_other_case(void **state) {
+    static char datacenter[] = "DC0", name[] = "M\u00fcnchen";
+    const struct vsphere_cluster cluster = {.datacenter = datacenter, .name = name};
+    (void)state;
+    assert_true(vsphere_cluster_is_nearly(&cluster, "dc0/M\u00dcNCHEN"));
+    assert_true(vsphere_cluster_is_nearly(&cluster, "M\u00dcnchen"));
+    assert_false(vsphere_cluster_is_nearly(&cluster, "dc0/Munchen"));
+}
+
 static void vsphere_grant_ids(void **state) {
     struct object_ref ref = {"6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10", ""};
     char id[GRANT_OBJECT_ID_BYTES];
@@ -187,11 +196,17 @@ static void lines_tell_what_is_known_otherwise(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(principal_ids_fold_case),    cmocka_unit_test(accounts_are_told_apart),
-        cmocka_unit_test(hx_keys_name_their_cluster), cmocka_unit_test(other_keys_name_none),
-        cmocka_unit_test(grants_have_an_order),       cmocka_unit_test(vsphere_grant_ids),
-        cmocka_unit_test(sessions_are_judged),        cmocka_unit_test(first_token_has_no_old_one),
-        cmocka_unit_test(lines_tell_who_acts),        cmocka_unit_test(lines_tell_what_is_known_otherwise),
+        cmocka_unit_test(principal_ids_fold_case),
+        cmocka_unit_test(accounts_are_told_apart),
+        cmocka_unit_test(hx_keys_name_their_cluster),
+        cmocka_unit_test(other_keys_name_none),
+        cmocka_unit_test(grants_have_an_order),
+        cmocka_unit_test(paths_are_nearly_right_in_other_case),
+        cmocka_unit_test(vsphere_grant_ids),
+        cmocka_unit_test(sessions_are_judged),
+        cmocka_unit_test(first_token_has_no_old_one),
+        cmocka_unit_test(lines_tell_who_acts),
+        cmocka_unit_test(lines_tell_what_is_known_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,6 +288,35 @@ static void grants_of_a_principal(void **state) {
     assert_int_equal(count, 0);
 }
 
+static int compare_grants(const void *a, const void *b) {
+    return grant_compare(a, b);
+}
+
+/* A grant fits the name in whatever case, unless there are grants to several spellings of it. */
+static void grants_of_a_name_in_any_case(void **state) {
+#define ID(name) "vc:" VC_A ":vsphere.local\\" name
+    static char ids[][80] = {ID("bert"), ID("d\u00fcrr"), ID("D\u00dcRR"), ID("m\u00fcller"), ID("m\u00fcller")};
+    struct grant all[UNIT_COUNT(ids)];
+    size_t count = 99;
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(ids); i++)
+        all[i] = (struct grant){.principal_id = ids[i], .object = (enum grant_object)(i % 2), .object_id = ids[i]};
+    qsort(all, UNIT_COUNT(all), sizeof(*all), compare_grants);
+    assert_string_equal(policy_grants_of(all, UNIT_COUNT(all), ID("M\u00dcLLER"), &count)->principal_id, ID("m\u00fcller"));
+    assert_int_equal(count, 2);
+    assert_string_equal(policy_grants_of(all, UNIT_COUNT(all), ID("m\u00fcller"), &count)->principal_id, ID("m\u00fcller"));
+    assert_int_equal(count, 2);
+    assert_string_equal(policy_grants_of(all, UNIT_COUNT(all), ID("d\u00fcrr"), &count)->principal_id, ID("d\u00fcrr"));
+    assert_int_equal(count, 1);
+    assert_string_equal(policy_grants_of(all, UNIT_COUNT(all), ID("D\u00dcRR"), &count)->principal_id, ID("D\u00dcRR"));
+    assert_int_equal(count, 1);
+    assert_null(policy_grants_of(all, UNIT_COUNT(all), ID("D\u00fcRR"), &count)); /* a third one: whose would they be? */
+    assert_int_equal(count, 0);
+    assert_null(policy_grants_of(all, UNIT_COUNT(all), ID("muller"), &count));
+    assert_null(policy_grants_of(all, UNIT_COUNT(all), "vc:" VC_B ":vsphere.local\\m\u00fcller", &count));
+#undef ID
+}
+
 static void viewers_start_from_principals(void **state) {
     static char id[] = "vc:x:anna", vcenter_id[] = VC_A;
     struct principal who = {.id = id, .role = ROLE_USER, .source = SOURCE_VC_TICKET, .vcenter_id = vcenter_id};
@@ -448,6 +477,7 @@ int main(void) {
         cmocka_unit_test(hx_is_asked_only_when_it_matters),
         cmocka_unit_test(one_of_many_grants_is_found),
         cmocka_unit_test(grants_of_a_principal),
+        cmocka_unit_test(grants_of_a_name_in_any_case),
         cmocka_unit_test(viewers_start_from_principals),
         cmocka_unit_test(permissions_per_role),
         cmocka_unit_test(refusals_name_the_role),

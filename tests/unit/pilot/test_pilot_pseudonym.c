@@ -44,6 +44,14 @@ static void words_of_the_protocols_are_kept(void **state) {
     }
 }
 
+static void a_name_in_other_case_has_the_same_one(void **state) {
+    char *small = text_of("VSPHERE.LOCAL\\Anna-m\u00fcller"), *capital = text_of("VSPHERE.LOCAL\\anna-M\u00dcLLER");
+    (void)state;
+    assert_string_equal(small, capital);
+    free(small);
+    free(capital);
+}
+
 static void all_else_is_replaced_in_its_form(void **state) {
     static const struct {
         const char *text, *gone, *left; /* no part of it; what it still looks like */
@@ -210,15 +218,11 @@ static void another_key_gives_other_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_the_protocols_are_kept),
-        cmocka_unit_test(all_else_is_replaced_in_its_form),
-        cmocka_unit_test(references_still_fit),
-        cmocka_unit_test(xml_keeps_its_form_and_no_secret),
-        cmocka_unit_test(the_time_of_the_server_is_its_distance_from_ours),
-        cmocka_unit_test(what_is_no_xml_is_refused),
-        cmocka_unit_test(json_keeps_members_of_the_interface),
-        cmocka_unit_test(paths_keep_their_words),
-        cmocka_unit_test(another_key_gives_other_names),
+        cmocka_unit_test(words_of_the_protocols_are_kept),  cmocka_unit_test(a_name_in_other_case_has_the_same_one),
+        cmocka_unit_test(all_else_is_replaced_in_its_form), cmocka_unit_test(references_still_fit),
+        cmocka_unit_test(xml_keeps_its_form_and_no_secret), cmocka_unit_test(the_time_of_the_server_is_its_distance_from_ours),
+        cmocka_unit_test(what_is_no_xml_is_refused),        cmocka_unit_test(json_keeps_members_of_the_interface),
+        cmocka_unit_test(paths_keep_their_words),           cmocka_unit_test(another_key_gives_other_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
