@@ -28,7 +28,7 @@ from env.slowdb import SlowDb
 from env.storm import BadClients, GoodClients, use_of
 
 GOOD_PER_S = 1000
-BASE_KB, CONNECTION_KB = 60 * 1024, 48
+BASE_KB, CONNECTION_KB = 92 * 1024, 112  # the cap of docs/http.md
 CLUSTERS = 300
 LIMIT_S = 60
 # kind, how many at a time, actions per second of all together; the largest crowd last: memory that was used once stays

@@ -95,6 +95,13 @@ static void prepare_fat_body(struct storm_client *c) {
         set_shared(asking("POST /v2/clusters", JSON "Content-Length: 1000000\r\n\r\n"), ' ', 900000, "");
 }
 
+/* Below what is counted. */
+static void prepare_half_body(struct storm_client *c) {
+    (void)c;
+    if (!storm_shared.text)
+        set_shared(asking("POST /v2/clusters", JSON "Content-Length: 65000\r\n\r\n"), ' ', 64000, "");
+}
+
 static void set_own(struct storm_client *c, const char *text) {
     free(c->own.text);
     c->own.text = repeat(text, 1, &c->own.len);
@@ -125,6 +132,7 @@ static const struct storm_kind kinds[] = {
     {"pipeline", LEAVE, 50, prepare_pipeline, false},
     {"big_header", LEAVE, 50, prepare_big_header, false},
     {"fat_body", STAY, 500, prepare_fat_body, false},
+    {"half_body", STAY, 500, prepare_half_body, false},
     {"idle", STAY, 500, prepare_health, false},
     {"slow_header", DRIP, 1000, prepare_slow_header, false},
     {"slow_body", DRIP, 1000, prepare_slow_body, false},
