@@ -170,14 +170,14 @@ def test_a_certificate_of_the_company(place: Packaged, scratch: Scratch) -> None
     config = place.machine.ok("cat /etc/kaas/kaasd.yaml")
     for name, text in (("server.pem", cert.cert_file.read_text() + issuer), ("server.key", cert.key_file.read_text()),
                        ("root.pem", cert.ca_file.read_text())):
-        (place.machine.root / "root" / name).write_text(text)
+        (place.machine.root / "media" / name).write_text(text)
     mine = r"\n".join(("  tls_certificate: /etc/kaas/server.pem", "  tls_key: /etc/kaas/server.key"))
     place.machine.ok(rf"sed -i '/^server:/a\{mine}' /etc/kaas/kaasd.yaml")
     for command in commands(section(place.guide, "The server certificate")):
-        place.machine.ok(f"cd /root && {command}")
+        place.machine.ok(f"cd /media && {command}")
     as_named = "kaasctl doctor --vcenter vc.example.com | grep 'shows the certificate that the record at the vCenter names'"
     place.machine.until(f"kaasctl health && {as_named}", "the record of the new certificate")
-    place.machine.ok(f"curl --silent --fail --cacert /root/root.pem {URL}/readyz")
+    place.machine.ok(f"curl --silent --fail --cacert /media/root.pem {URL}/readyz")
     vcenter = json.loads(place.machine.ok("cat /run/vcenter.json"))
     asked = place.machine.run_beside(
         "unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', place.machine.root / "etc/hosts", sys.executable,
