@@ -53,7 +53,7 @@ def pin_of(pem: str) -> str:
     if pem.count("BEGIN CERTIFICATE") != 1:
         raise ValueError("not one certificate")
     der = ssl.PEM_cert_to_DER_cert(pem.strip())
-    ssl.create_default_context().load_verify_locations(cadata=pem)  # that it parses
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)  # that it parses
     return hashlib.sha256(der).hexdigest()
 
 
@@ -160,7 +160,7 @@ class Registrations:
     def _ask_back(self, record: Record, nonce: str) -> Any:
         url = urlsplit(record.url)
         self.asked_back.append(nonce)
-        context = ssl.create_default_context()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the certificate itself is compared
         connection = http.client.HTTPSConnection(str(url.hostname), url.port or 443, timeout=PROOF_S, context=context)
         try:

@@ -95,7 +95,7 @@ class Ward:
         return result.returncode, normalised(result.stdout + result.stderr, ports)
 
     def report(self) -> dict[str, Any]:
-        answer = self.kaasd.admin().expect(200, "POST", f"/v2/vcenters/{self.vcenter.instance_uuid}/doctor")
+        answer = self.kaasd.kept_admin().expect(200, "POST", f"/v2/vcenters/{self.vcenter.instance_uuid}/doctor")
         assert schema_errors("DoctorReport", answer) == []
         return answer
 
@@ -129,7 +129,7 @@ def wait_for(ward: Ward, path: str, what: str, condition: Callable[[dict[str, An
     """Waits until the daemon itself has noticed, so that it always says the same."""
     process = ward.kaasd.process
     assert process
-    process.wait_until(lambda: condition(ward.kaasd.admin().get(path)), what)
+    process.wait_until(lambda: condition(ward.kaasd.kept_admin().get(path)), what)
 
 
 def wait_until_unreachable(ward: Ward) -> None:
