@@ -84,7 +84,7 @@ static int login_tell(struct cli *cli, const json_t *login, const char *said, st
 
 int cmd_login(struct cli *cli, struct err *err) {
     _cleanup_login_ json_t *login = json_object();
-    _cleanup_free_ char *origin = NULL, *said = NULL;
+    _cleanup_free_ char *origin = NULL, *said = NULL, *path = NULL;
     int rc = login_choose_server(cli, err);
     if (!rc && !cli->server)
         return cli_usage(cli, err, "where? Give the address: kaasctl login https://HOST:PORT");
@@ -92,7 +92,8 @@ int cmd_login(struct cli *cli, struct err *err) {
         return rc;
     origin = logins_origin(cli->server);
     json_put_string(login, "server", origin);
-    rc = login_put_who(cli, login, err);
+    rc = logins_path(&path, err); /* before a password is asked for */
+    rc = rc ? rc : login_put_who(cli, login, err);
     rc = rc ? rc : login_put_ca(cli, login, err);
     rc = rc ? rc : login_sign_in(cli, login, err);
     rc = rc ? rc : login_keep(cli, login, err);

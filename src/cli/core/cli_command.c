@@ -384,7 +384,8 @@ static void help_add_options(struct strbuf *out, const struct opt_spec *options)
 static void help_add_program(struct strbuf *out) {
     strbuf_adds(out,
                 "Usage: kaasctl [OPTION...] COMMAND [ARGUMENT] [OPTION...]\n\n"
-                "The administrator's command line of Harmony KaaS. Speaks to kaasd on this machine through its admin socket.\n\n"
+                "The administrator's command line of Harmony KaaS. Speaks to kaasd on this machine through its admin socket,\n"
+                "or to one elsewhere: kaasctl login.\n\n"
                 "Commands:\n");
     help_add_commands(out, NULL);
     strbuf_adds(out, "\nOptions of all commands, before or behind the command:\n");

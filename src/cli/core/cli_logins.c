@@ -42,15 +42,23 @@ void logins_free(json_t *logins) {
 
 /* -- folder and file ------------------------------------------------------------------------------------------------------------ */
 
-/* The XDG Base Directory Specification has relative paths ignored. */
+/* The XDG Base Directory Specification has relative paths ignored. NULL: not set. */
+static const char *logins_get_path(const char *variable) {
+    const char *path = getenv(variable); /* NOLINT(concurrency-mt-unsafe): nobody sets variables while threads run */
+    return path && *path == '/' ? path : NULL;
+}
+
+static bool logins_have_place(void) {
+    return logins_get_path("XDG_CONFIG_HOME") || logins_get_path("HOME");
+}
+
 static int logins_folder(char **out, struct err *err) {
-    const char *xdg = getenv("XDG_CONFIG_HOME"); /* NOLINT(concurrency-mt-unsafe): nobody sets variables while threads run */
-    const char *home = getenv("HOME");           /* NOLINT(concurrency-mt-unsafe) */
-    if ((!xdg || *xdg != '/') && (!home || *home != '/')) {
+    const char *xdg = logins_get_path("XDG_CONFIG_HOME");
+    if (!logins_have_place()) {
         (void)err_set(err, ERR_CONFIG, "there is no place for logins: neither HOME nor XDG_CONFIG_HOME is set");
         return err_remedy(err, "set HOME");
     }
-    *out = xdg && *xdg == '/' ? str_format("%s/kaas", xdg) : str_format("%s/.config/kaas", home);
+    *out = xdg ? str_format("%s/kaas", xdg) : str_format("%s/.config/kaas", logins_get_path("HOME"));
     return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
@@ -111,7 +119,10 @@ int logins_read(json_t **out, struct err *err) {
     _cleanup_free_ char *folder = NULL, *path = NULL;
     _cleanup_strbuf_ struct strbuf text = {0};
     bool is_there = false;
-    int rc = logins_folder(&folder, err);
+    int rc = 0;
+    if (!logins_have_place()) /* as of a service */
+        return (*out = json_array()) ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    rc = logins_folder(&folder, err);
     rc = rc ? rc : logins_path(&path, err);
     rc = rc ? rc : logins_look(folder, path, &is_there, err);
     if (rc)
@@ -170,7 +181,7 @@ char *logins_origin(const char *server) {
 
 static bool logins_find_at(const json_t *logins, const char *origin, size_t *at) {
     for (*at = 0; *at < json_array_size(logins); (*at)++)
-        if (str_eq(json_get_string(json_array_get(logins, *at), "server"), origin))
+        if (origin && str_eq(json_get_string(json_array_get(logins, *at), "server"), origin))
             return true;
     return false;
 }

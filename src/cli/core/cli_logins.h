@@ -21,7 +21,7 @@ CLEANUP_DEFINE(json_t, logins_free);
 /* The path of the file. Caller frees. ERR_CONFIG where neither HOME nor XDG_CONFIG_HOME is set; ERR_NOMEM. */
 int logins_path(char **out, struct err *err);
 
-/* Reads the file into *out, freed by logins_free; an empty array where there is none. A file or folder that is a symbolic link, belongs to somebody else
+/* Reads the file into *out, freed by logins_free; an empty array where there is none, or no place for one. A file or folder that is a symbolic link, belongs to somebody else
  * or is open to others is refused: ERR_CONFIG. ERR_IO, ERR_JSON. */
 int logins_read(json_t **out, struct err *err);
 

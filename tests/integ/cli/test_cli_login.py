@@ -20,6 +20,7 @@ from env.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 PASSWORD, OTHER = "correct horse battery staple", "seven swans in a paper boat"
+UNSET = ("XDG_CONFIG_HOME", "KAAS_SERVER", "KAAS_CA_FILE", "KAAS_USER")
 FAILED, USAGE, UNREACHABLE, REFUSED = 1, 2, 3, 5
 
 
@@ -30,12 +31,11 @@ class Person:
         self.world, self.name, self.home = world, name, home
         self.url = world.kaasd.url
         self.file = home / ".config/kaas/logins.json"
-        self.env = {key: value for key, value in os.environ.items() if key not in ("XDG_CONFIG_HOME", "KAAS_SERVER")} | {"HOME": str(home)}
+        self.env = {key: value for key, value in os.environ.items() if key not in UNSET} | {"HOME": str(home)}
 
     def run(self, *words: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(program("kaasctl")), *words], input=stdin, capture_output=True, text=True, timeout=120, check=False, env=self.env | env
-        )
+        argv = [str(program("kaasctl")), *words]
+        return subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=120, check=False, env=self.env | env)
 
     def ok(self, *words: str, stdin: str = "", **env: str) -> str:
         result = self.run(*words, stdin=stdin, **env)
@@ -43,18 +43,8 @@ class Person:
         return result.stdout
 
     def login(self, *more: str, password: str = PASSWORD) -> str:
-        return self.ok(
-            "login",
-            self.url,
-            "--ca-file",
-            str(self.world.kaasd.tls.ca_file),
-            "--user",
-            self.name,
-            "--password-file",
-            "-",
-            *more,
-            stdin=password + "\n",
-        )
+        who = ("--ca-file", str(self.world.kaasd.tls.ca_file), "--user", self.name, "--password-file", "-")
+        return self.ok("login", self.url, *who, *more, stdin=password + "\n")
 
     def whoami(self, *words: str, **env: str) -> str:
         return json.loads(self.ok(*words, "-o", "json", "whoami", **env))["name"]
@@ -111,17 +101,8 @@ def test_what_is_kept_is_the_persons_alone_and_no_password(person: Person) -> No
 
 
 def test_the_password_is_asked_for(person: Person) -> None:
-    argv = [
-        "env",
-        "-u",
-        "XDG_CONFIG_HOME",
-        f"HOME={person.home}",
-        str(program("kaasctl")),
-        "login",
-        person.url,
-        "--ca-file",
-        str(person.world.kaasd.tls.ca_file),
-    ]
+    argv = ["env", "-u", "XDG_CONFIG_HOME", f"HOME={person.home}", str(program("kaasctl")), "login", person.url, "--ca-file",
+            str(person.world.kaasd.tls.ca_file)]
     with Terminal(argv) as terminal:
         terminal.wait_for("User: ")
         terminal.type(person.name + "\n")
@@ -188,23 +169,22 @@ def test_one_login_for_each_server(person: Person, fresh_world: World) -> None:
     """The last is the one that is used where none is named."""
     fresh = fresh_world.kaasd
     person.login()
-    person.ok(
-        "--server",
-        fresh.url,
-        "--ca-file",
-        str(fresh.tls.ca_file),
-        "--user",
-        "admin",
-        "--password-file",
-        "-",
-        "login",
-        stdin=fresh.admin_password + "\n",
-    )
+    who = ("--server", fresh.url, "--ca-file", str(fresh.tls.ca_file), "--user", "admin", "--password-file", "-")
+    person.ok(*who, "login", stdin=fresh.admin_password + "\n")
     assert person.whoami() == "admin"
     assert person.whoami("--server", person.url) == person.name
     assert person.whoami(KAAS_SERVER=person.url) == person.name
     assert person.ok("logout") == f"signed out at {fresh.url}\n"
     assert person.whoami() == person.name
+
+
+def test_without_a_home_nobody_is_signed_in(person: Person) -> None:
+    """As a service: what names the server and needs no login goes on."""
+    assert "which KaaS?" in person.run("whoami", HOME="").stderr
+    ca = str(person.world.kaasd.tls.ca_file)
+    assert "kaasd   " in person.ok("--server", person.url, "--ca-file", ca, "version", HOME="")
+    refused = person.run("login", person.url, "--ca-file", ca, "--user", person.name, "--password-file", "-", stdin=PASSWORD, HOME="")
+    assert (refused.returncode, "set HOME" in refused.stderr, person.sessions()) == (FAILED, True, 0)
 
 
 def test_signing_in_again_ends_the_session_before(person: Person) -> None:
@@ -242,17 +222,8 @@ def test_the_environment_is_as_the_options(person: Person, fresh_world: World) -
 def test_a_one_time_password_must_be_replaced_first(person: Person) -> None:
     found = ONE_TIME_PASSWORD.search(person.world.kaasd.ctl.ok("user", "password", person.name))
     assert found
-    refused = person.run(
-        "login",
-        person.url,
-        "--ca-file",
-        str(person.world.kaasd.tls.ca_file),
-        "--user",
-        person.name,
-        "--password-file",
-        "-",
-        stdin=found.group(1),
-    )
+    who = ("--ca-file", str(person.world.kaasd.tls.ca_file), "--user", person.name, "--password-file", "-")
+    refused = person.run("login", person.url, *who, stdin=found.group(1))
     assert refused.returncode == REFUSED
     assert f"kaasctl --server {person.url} --user {person.name} user password" in refused.stderr
     assert not person.file.exists()
