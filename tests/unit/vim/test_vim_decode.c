@@ -96,7 +96,8 @@ static int look_at_rest(struct fake *f, const char *answer, struct err *err) {
 
 static void the_id_of_rest_is_read_with_quotes_and_without(void **state) {
     static const char *const good[] = {"\"" REST_ID "\"", REST_ID, REST_ID "\r\n", "\"" REST_ID "\"\n"};
-    static const char *const bad[] = {"\"\"", "{\"value\":\"" REST_ID "\"}", "<html>", "\"a\\u0041\"", "two words", "\"" REST_ID};
+    static const char *const bad[] = {"\"\"",        "{\"value\":\"" REST_ID "\"}", "<html>", "\"a\\u0041\"", "two words",
+                                      ("\"" REST_ID)};
     struct fake *f = *state;
     struct err err = {0};
     for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
