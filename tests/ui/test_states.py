@@ -271,7 +271,8 @@ def test_session_ended_elsewhere(mock: MockKaasd, make_page: MakePage) -> None:
     mock.world.ended |= {session["id"] for session, _ in mock.world.sessions.values()}
     # Nobody presses anything: the page that follows the list hears of it.
     expect(page.get_by_role("alert")).to_contain_text("Your session has ended. Sign in again.")
-    expect(page.get_by_label("User name")).to_be_focused()
+    expect(page.get_by_label("User name")).to_have_value("admin")
+    expect(page.get_by_label("Password", exact=True)).to_be_focused()
     expect(rows(page)).to_have_count(0)
 
 
