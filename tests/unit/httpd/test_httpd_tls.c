@@ -333,7 +333,7 @@ struct asker {
 };
 
 static void *ask_often(void *arg) {
-    static const char request[] = "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n";
+    static const char request[] = "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n", begin[] = "GET /fast HTTP/1.1\r\nHost: t\r\nX: ";
     struct asker *me = arg;
     struct tls t;
     char text[4096];
@@ -352,7 +352,7 @@ static void *ask_often(void *arg) {
         return NULL;
     }
     for (int i = 0; i < 40; i++) {
-        if (tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION) && SSL_write(t.ssl, "GET /fast HTTP/1.1\r\nHost: t\r\nX: ", 34) > 0 &&
+        if (tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION) && SSL_write(t.ssl, begin, sizeof(begin) - 1) > 0 &&
             SSL_write(t.ssl, huge, (int)strlen(huge)) > 0) {
             int got = SSL_read(t.ssl, text, sizeof(text) - 1);
             me->wrong += got > 0 && !str_starts(text, "HTTP/1.1 431 ");
