@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from .full import World
 from .places import Scratch, program
-from .wait import until
+from .process import READY_LIMIT_S
 
 T = TypeVar("T")
 FORM = "=q"
@@ -43,13 +43,11 @@ class Clock:
         """As wait.until, with a second of the daemon's time for each look: for what it tries again after a pause. On a slow machine looks
         are slow too, so that a call always has some seconds of real time."""
 
-        def look() -> T | None:
-            found = happened()
-            if not found:
-                self.advance(1)
-            return found
-
-        return until(look, what)
+        end = time.monotonic() + READY_LIMIT_S
+        while not (found := happened()):
+            assert time.monotonic() < end, f"no sign of {what} in {READY_LIMIT_S:.0f} s"
+            self.advance(1)
+        return found
 
     def _set(self, ahead_s: float) -> None:
         self.ahead_s = ahead_s

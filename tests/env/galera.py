@@ -20,7 +20,7 @@ from typing import Any
 import pymysql
 
 from .places import CACHE, TOP, Scratch, WorldError, free_port
-from .process import READY_LIMIT_S, Process, run
+from .process import READY_LIMIT_S, Process, pause, run
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 SCRIPT = TOP / "scripts/mariadb-private"
@@ -153,12 +153,12 @@ class Galera:
     def wait_whole(self, size: int | None = None) -> None:
         """Until every node that runs sees `size` members and is in step."""
         wanted = str(size or len(self.nodes))
-        end = time.monotonic() + READY_LIMIT_S
+        begin = time.monotonic()
         running = [node for node in self.nodes if node.process]
         while not all(node.is_synced and node.status("wsrep_cluster_size") == wanted for node in running):
-            if time.monotonic() > end:
+            if time.monotonic() > begin + READY_LIMIT_S:
                 raise WorldError(f"the cluster of {wanted} is not whole after {READY_LIMIT_S:.0f} s")
-            time.sleep(0.05)
+            pause(begin)
 
     def counted(self, name: str) -> int:
         """A counting status variable, summed over the nodes that answer."""

@@ -19,6 +19,11 @@ REPORTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSa
 _libc = ctypes.CDLL(None)
 
 
+def pause(since: float) -> None:
+    """Between two looks at what was waited for since then (monotonic): a tenth of the time so far, since each look costs the looked at."""
+    time.sleep(min(0.25, max(0.02, (time.monotonic() - since) / 10)))
+
+
 def _die_with_parent() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -54,13 +59,13 @@ class Process:
     def wait_until(self, happened: Callable[[], object], what: str, limit_s: float = READY_LIMIT_S, *,
                    why_not: Callable[[], str] = lambda: "") -> None:
         """Waits for an event, at the same time for the death of the program. `why_not` is asked when it did not come: one line."""
-        end = time.monotonic() + limit_s
+        begin = time.monotonic()
         while not happened():
             if not self.alive:
                 raise WorldError(f"{self.name} ended with status {self._popen.returncode} before {what}:\n{self.tail()}")
-            if time.monotonic() > end:
+            if time.monotonic() > begin + limit_s:
                 raise WorldError(f"{self.name}: no sign of {what} after {limit_s:.0f} s: {why_not()}\n{self.tail()}")
-            time.sleep(0.02)
+            pause(begin)
 
     def wait_end(self, limit_s: float = STOP_LIMIT_S) -> int:
         """Exit status of a program that ends by itself."""

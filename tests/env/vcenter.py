@@ -12,7 +12,7 @@ from typing import Any
 
 from .api import client
 from .places import TOP, Scratch, WorldError, free_port, program
-from .process import READY_LIMIT_S, Process
+from .process import READY_LIMIT_S, Process, pause
 
 DEFAULT_WORLD = TOP / "tests/vcenter/worlds/default.json"
 CONTROL_LIMIT_S = READY_LIMIT_S + 30  # of its own waits too
@@ -148,12 +148,12 @@ class Control:
 
     def await_plugin(self, key: str, version: str | None = None, limit_s: float = READY_LIMIT_S) -> dict[str, Any]:
         """Waits until the manifest of a record was fetched (deployed) or refused (failed), of a version if one is given."""
-        end = time.monotonic() + limit_s
-        while time.monotonic() < end:
+        begin = time.monotonic()
+        while time.monotonic() < begin + limit_s:
             found = self.extensions().get(key, {}).get("plugin")
             if found and found["state"] != "in-progress" and version in (None, found["version"]):
                 return found
-            time.sleep(0.02)
+            pause(begin)
         raise WorldError(f"the vCenter has not looked at the manifest of {key} within {limit_s} s")
 
     def solution_install(self, key: str, **more: str) -> dict[str, str]:

@@ -6,18 +6,17 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from .process import READY_LIMIT_S
+from .process import READY_LIMIT_S, pause
 
 T = TypeVar("T")
-PAUSE_S = 0.03
 
 
 def until(happened: Callable[[], T | None], what: object, limit_s: float = READY_LIMIT_S) -> T:
     """Waits for something truthy and hands it back."""
-    end = time.monotonic() + limit_s
+    begin = time.monotonic()
     while True:
         found = happened()
         if found:
             return found
-        assert time.monotonic() < end, f"no sign of {what} in {limit_s:.0f} s"
-        time.sleep(PAUSE_S)
+        assert time.monotonic() < begin + limit_s, f"no sign of {what} in {limit_s:.0f} s"
+        pause(begin)
