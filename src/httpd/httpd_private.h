@@ -156,6 +156,8 @@ bool httpd_early_refuse(struct http_request *req, const struct err *err);
 
 /* httpd_recv.c: from now on what comes in passes through there; `conn` is what the session's pull function gets. */
 void httpd_recv_begin(gnutls_session_t session, struct http_conn *conn);
+/* Takes out of what has come in (of n bytes at data) what the library is not to see, and returns how much is left. */
+size_t httpd_recv_take(struct http_conn *conn, char *data, size_t n);
 
 /* httpd_listen.c: makes the listening socket; sets listen_fd, is_unix, port, unix_path. */
 int httpd_listen_open(struct httpd *httpd, struct err *err);

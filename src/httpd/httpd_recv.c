@@ -69,12 +69,11 @@ static bool hold(struct http_request *req, struct http_line *line, size_t shown,
     return !req->authorization.failed;
 }
 
-/* Takes out what the library is not to see, and says how much is left. */
-static size_t take(struct http_conn *conn, char *data, size_t n) {
+size_t httpd_recv_take(struct http_conn *conn, char *data, size_t n) {
     struct http_line *line = &conn->line;
-    const size_t shown = line->bytes < LONG_BYTES ? LONG_BYTES - line->bytes : 0;
-    size_t end = 0;
-    if (is_held_back(conn)) {
+    const size_t shown = line->bytes < LONG_BYTES ? LONG_BYTES - line->bytes : 0; /* whatever it is */
+    if (n > shown && is_held_back(conn) && !memchr(data, '\n', shown)) {
+        size_t end = shown;
         while (end < n && data[end] > ' ' && data[end] <= '~')
             end++;
         line->is_past = end < n;
@@ -100,7 +99,7 @@ __attribute__((visibility("default"))) ssize_t gnutls_record_recv(gnutls_session
         got = record_recv(session, data, n);
         if (!conn || got <= 0)
             return got;
-        left = take(conn, data, (size_t)got);
+        left = httpd_recv_take(conn, data, (size_t)got);
     } while (!left);
     return (ssize_t)left;
 }

@@ -293,6 +293,25 @@ static void test_a_ticket_for_many_groups(void **state) {
     ask_with_token("/credentials", "authorized: Negotiate x\r\nx: authorization:\r\n", 48000, 16384);
 }
 
+/* Wherever the records are cut in the begin of the line: also before its blanks. */
+static void test_a_ticket_in_records_cut_anywhere(void **state) {
+    static const char begin[] = "GET /credentials HTTP/1.1\r\nHost: t\r\n", name[] = "Authorization: Negotiate  ";
+    static char text[2 * TOKEN_BYTES_MAX], token[TOKEN_BYTES_MAX + 1];
+    struct tls t;
+    (void)state;
+    fixture_start(&fx);
+    make_token(token, 48000);
+    (void)snprintf(text, sizeof(text), "%s%s%s\r\n\r\n", begin, name, token);
+    assert_true(tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION));
+    for (size_t cut = sizeof(begin) - 1; cut < sizeof(begin) + sizeof(name); cut++) {
+        assert_true(SSL_write(t.ssl, text, (int)cut) > 0);
+        send_in_pieces(&t, text + cut, 16384);
+        if (!is_answered(&t, token))
+            fail_msg("cut at %zu: wrong", cut);
+    }
+    tls_close(&t);
+}
+
 /* What would not be one token stays the library's, which sees line ends, blanks and control characters as ever. */
 static void test_a_long_field_that_is_no_token(void **state) {
     static const char *const behind[] = {"\r\nAuthorization: x", "\r\n folded", "\rX: y",
@@ -712,6 +731,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_what_the_library_refuses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_endless_header_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_ticket_for_many_groups, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_ticket_in_records_cut_anywhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_long_field_that_is_no_token, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_refusal_goes_to_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_records_that_come_together, set_up, tear_down),
