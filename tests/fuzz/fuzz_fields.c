@@ -12,6 +12,17 @@ static void must(int is_so) {
         abort();
 }
 
+/* As if this had been held back of a line of that name when it came in: it is put in there, or the request is refused. */
+static void restore(struct http_request *req) {
+    static const char held[] = "held-back";
+    req->authorization_at = 24;
+    strbuf_init_secret(&req->authorization, sizeof(held));
+    strbuf_add(&req->authorization, held, sizeof(held) - 1);
+    const int refused = http_fields_restore(req, NULL);
+    const char *value = http_request_header(req, "Authorization");
+    must(refused < 0 || (value && strstr(value, held)));
+}
+
 /* Cuts the text into lines and these into names and values, as the library does. */
 static void take_lines(struct http_request *req, char *text) {
     while (text && *text) {
@@ -22,6 +33,8 @@ static void take_lines(struct http_request *req, char *text) {
         if (http_fields_add(req, (struct http_field){name, value, (unsigned)strlen(name), (unsigned)strlen(value), 0}, NULL))
             break;
     }
+    if (req->fields_count && !strcasecmp(req->fields[0].name, "X-Held"))
+        restore(req);
     must(!http_fields_join(req, NULL));
 }
 
@@ -34,8 +47,7 @@ static void check_values(const struct http_request *req) {
         const struct http_field *field = &req->fields[i];
         must(strlen(field->value) == field->value_len);
         for (unsigned j = 0; j < i; j++) /* one field of each name, or one that http_fields_check refuses */
-            must(strcasecmp(req->fields[j].name, field->name) != 0 ||
-                 http_fields_check(req, &(bool){0}, &(int64_t){0}, NULL) < 0);
+            must(strcasecmp(req->fields[j].name, field->name) != 0 || refused < 0);
     }
 }
 

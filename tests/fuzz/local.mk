@@ -6,7 +6,7 @@ if FUZZING
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_fields tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
-    tests/fuzz/fuzz_pac tests/fuzz/fuzz_pilot tests/fuzz/fuzz_release tests/fuzz/fuzz_route \
+    tests/fuzz/fuzz_pac tests/fuzz/fuzz_pilot tests/fuzz/fuzz_recv tests/fuzz/fuzz_release tests/fuzz/fuzz_route \
     tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml
 noinst_PROGRAMS += $(FUZZ_TARGETS)
 
@@ -72,7 +72,12 @@ tests_fuzz_fuzz_pac_LDADD = src/gss/libgss.a src/model/libmodel.a $(LIBS_BASE)
 tests_fuzz_fuzz_pilot_SOURCES = tests/fuzz/fuzz_pilot.c
 tests_fuzz_fuzz_pilot_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_PILOT)
 tests_fuzz_fuzz_pilot_LDFLAGS = $(FUZZ_LDFLAGS)
-tests_fuzz_fuzz_pilot_LDADD = src/pilot/libpilot.a $(LIBS_PORT)
+tests_fuzz_fuzz_pilot_LDADD = src/pilot/libpilot.a $(LIBS_MODEL) $(LIBS_PORT)
+
+tests_fuzz_fuzz_recv_SOURCES = tests/fuzz/fuzz_recv.c
+tests_fuzz_fuzz_recv_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd $(GNUTLS_CFLAGS) $(MHD_CFLAGS)
+tests_fuzz_fuzz_recv_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_recv_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
 
 tests_fuzz_fuzz_release_SOURCES = tests/fuzz/fuzz_release.c
 tests_fuzz_fuzz_release_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_UPDATES)
