@@ -165,9 +165,9 @@ def unit() -> Count:
     return make_check("unit", folder, "check-units", "tests", env=sanitizer_env()) if built.ok else judged(Count(), built)
 
 
-# The tests mostly wait for events, so four at a time keep two cores busy; each worker has a world of its own. The order of files
+# The tests mostly wait for events, so five at a time keep two cores busy; each worker has a world of its own. The order of files
 # is that of tests/integ/conftest.py, the long ones first.
-SIDE_BY_SIDE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+SIDE_BY_SIDE = ("-n", "5", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
 def in_world(name: str, build: tuple[Path, Result], tests: str) -> Count:
@@ -246,7 +246,7 @@ def pictures() -> Count:
 
 
 def in_browser(name: str, tests: str) -> Count:
-    return pytest(name, "ui", "-n", JOBS, "--dist", "worksteal", choice=("-m", tests), env={"KAAS_SHOTS": str(PICTURES)},
+    return pytest(name, "ui", "-n", "3", "--dist", "worksteal", choice=("-m", tests), env={"KAAS_SHOTS": str(PICTURES)},
                   limit_s=SUITE_LIMIT_S)
 
 

@@ -10,9 +10,10 @@ TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 EXTRA_DIST += $(LINT_TESTS) tests/lint/common.sh tests/FLAKY tests/lint/foreign.txt tests/lint/layers.txt
 
-# The rules alone, and everything but the rules: for scripts/check, which counts them apart.
+# The rules alone, and everything but the rules: for scripts/check, which counts them apart. Automake's check-TESTS would build all tests, not only those it runs.
 check-lint: all $(check_DATA)
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(LINT_TESTS)'
+	rm -f $(LINT_TESTS:.sh=.log) $(LINT_TESTS:.sh=.trs) $(TEST_SUITE_LOG)
+	$(MAKE) $(AM_MAKEFLAGS) $(TEST_SUITE_LOG) TEST_LOGS='$(LINT_TESTS:.sh=.log)'
 check-units: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(LINT_TESTS),$(TESTS))'
 # What pytest runs beside the daemon.
@@ -22,7 +23,8 @@ world-programs: all
 thread-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(THREAD_TESTS) $(STORE_TESTS)
 check-threads: thread-programs
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(THREAD_TESTS)'
+	rm -f $(THREAD_TESTS:=.log) $(THREAD_TESTS:=.trs) $(TEST_SUITE_LOG)
+	$(MAKE) $(AM_MAKEFLAGS) $(TEST_SUITE_LOG) TEST_LOGS='$(THREAD_TESTS:=.log)'
 .PHONY: check-lint check-units world-programs thread-programs check-threads
 
 # What the tests must know of this build: for each folder the flags its sources are compiled with, then compiler and programs.
