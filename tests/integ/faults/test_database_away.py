@@ -170,7 +170,7 @@ def fill(db: Mariadb) -> None:
             try:
                 db.query("INSERT INTO filler (data) VALUES (REPEAT('x', %s))", size, database="test_fill")
             except pymysql.err.OperationalError as full:
-                assert full.args[0] == RECORD_FILE_FULL, full
+                assert full.args[0] == RECORD_FILE_FULL, (full, (db.folder / "mariadbd.log").read_text()[-6000:])
                 break
 
 
