@@ -10,6 +10,7 @@
 #include "ldap_conn.h"
 #include "ldap_store.h"
 #include "ldap_text.h"
+#include "names.h"
 #include "sid_bytes.h"
 #include "seal.h"
 #include "str.h"
@@ -158,7 +159,7 @@ static void read_value(const char **at, char out[VALUE_BYTES_MAX]) {
 
 static bool has_value(const struct world_entry *entry, const char *attr, const char *value) {
     for (size_t i = 0; i < WORLD_VALUES_MAX && entry->values[i].attr; i++)
-        if (str_eq_nocase(entry->values[i].attr, attr) && str_eq_nocase(entry->values[i].text, value))
+        if (str_eq_nocase(entry->values[i].attr, attr) && name_same(entry->values[i].text, value))
             return true;
     return false;
 }

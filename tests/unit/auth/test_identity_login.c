@@ -78,15 +78,42 @@ static const struct world_entry ad_people[] = {{AD_USER("anna", "1001"),
      .password = PASSWORD, /* no person */
      .values =
          {{"objectCategory", "computer"}, {"objectClass", "user"}, {"sAMAccountName", "pc"}, {"objectSid", SID "1010"}, ENABLED}},
-    {.dn = "", .values = {{"configurationNamingContext", "CN=C,DC=ad,DC=test"}, {"defaultNamingContext", WORLD_AD_BASE}}},
+{
+    AD_USER("alone", "1011"), ENABLED, {
+        "userPrincipalName", "alone@corp.example"
+    }
+}
+}
+, {
+    AD_USER("both", "1012"), ENABLED, {
+        "userPrincipalName", "third@AD.TEST"
+    }
+}
+}
+, {
+    AD_USER("first", "1013"), ENABLED, {
+        "userPrincipalName", "both@AD.TEST"
+    }
+}
+}
+, {
+    AD_USER("second", "1014"), ENABLED, {
+        "userPrincipalName", "both@AD.TEST"
+    }
+}
+}
+, {.dn = "", .values = {{"configurationNamingContext", "CN=C,DC=ad,DC=test"}, {"defaultNamingContext", WORLD_AD_BASE}}},
     {.dn = "CN=AD,CN=Partitions,CN=C,DC=ad,DC=test",
      .values = {{"objectClass", "crossRef"}, {"nETBIOSName", "C\u00d6RP"}, {"nCName", WORLD_AD_BASE}}},
 }
 ;
-static const struct world_entry lab_people[] = {{LAB_USER("berta", UUID_1),
-                                                 {"displayName", "Berta B."},
-                                                 {"pwdChangedTime", "20240101000000Z"}}},
-{
+static const struct world_entry lab_people[] = {{LAB_USER("j\u00f6rg", UUID_2)}}, {
+    LAB_USER("berta", UUID_1), {"displayName", "Berta B."}, {
+        "pwdChangedTime", "20240101000000Z"
+    }
+}
+}
+, {
     LAB_USER("locked", "33333333-3333-4333-8333-333333333333"), {
         "pwdAccountLockedTime", "000001010000Z"
     }
@@ -148,6 +175,8 @@ static const struct {
     {"ad", "nobody", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
     {"ad", "berta", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"}, /* another directory's */
     {"ad", "twin", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
+    {"ad", "alone@AD.TEST", PASSWORD, 0, "sid:" SID "1011"}, /* whatever the suffix of its UPN is */
+    {"ad", "both@AD.TEST", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"}, /* though one is called both */
     {"ad", "blank", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
     {"lab", "odd", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
     {"ad", "pc", PASSWORD, ERR_CREDENTIALS, "no account, or several, of that name"},
@@ -466,7 +495,9 @@ static void principals_of_a_realm(void **state) {
         {"AD.TEST", "twin", NULL, ERR_CREDENTIALS, NULL},
         {"AD.TEST", "nobody", NULL, ERR_CREDENTIALS, NULL},
         {"LAB.TEST", "berta", NULL, 0, "ldap:lab:" UUID_1},
-        {"LAB.TEST", "Berta", NULL, ERR_CREDENTIALS, NULL},            /* another principal to another KDC */
+        {"LAB.TEST", "Berta", NULL, ERR_CREDENTIALS, NULL}, /* another principal to another KDC */
+        {"LAB.TEST", "j\u00f6rg", NULL, 0, "ldap:lab:" UUID_2},
+        {"LAB.TEST", "J\u00d6RG", NULL, ERR_CREDENTIALS, NULL},
         {"LAB.TEST", "berta", "sid:" SID "1001", ERR_NOT_FOUND, NULL}, /* where there are no SIDs */
         {"OTHER.TEST", "anna", NULL, ERR_NOT_FOUND, NULL},
         {"OTHER.TEST", "anna", "sid:" SID "1001", ERR_NOT_FOUND, NULL},

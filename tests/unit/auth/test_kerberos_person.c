@@ -5,6 +5,8 @@
 #include "identity_world.h"
 #include "kerberos_private.h"
 #include "str.h"
+#include "tls_server.h"
+#include "x509.h"
 
 #define SID "S-1-5-21-1-2-3-"
 #define BY_TICKET "sid:" SID "501"    /* a group that the ticket tells */
@@ -206,6 +208,23 @@ static void a_ticket_without_an_id_goes_by_name(void **state) {
     assert_int_equal(find("*@AD.TEST", NULL, false, &person), ERR_CREDENTIALS);
 }
 
+/* A file that has the issuer first, as some CAs give them. */
+static void clients_bind_themselves_to_the_certificate_that_they_see(void **state) {
+    uint8_t wanted[GSS_BINDING_BYTES_MAX];
+    struct test_cert issuer, leaf;
+    size_t n = 0;
+    (void)state;
+    test_cert_make(&(struct test_cert_request){.common_name = "root", .is_ca = true}, &issuer);
+    test_cert_make(&(struct test_cert_request){.common_name = "kaas", .san = "DNS:kaas", .issuer = &issuer}, &leaf);
+    _cleanup_free_ char *file = str_format("%s%s", issuer.cert_pem, leaf.cert_pem);
+    assert_int_equal(x509_end_point_binding(leaf.cert_pem, wanted, sizeof(wanted), &n, NULL), 0);
+    assert_int_equal(kerberos_set_certificate(&kerberos, file, NULL), 0);
+    assert_int_equal(kerberos.binding_bytes, n);
+    assert_memory_equal(kerberos.binding, wanted, n);
+    test_cert_done(&leaf);
+    test_cert_done(&issuer);
+}
+
 #define PERSON_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, identity_world_tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -213,6 +232,7 @@ int main(void) {
         PERSON_TEST(directories_are_spared),
         PERSON_TEST(refusals_say_what_to_do),
         PERSON_TEST(a_ticket_without_an_id_goes_by_name),
+        PERSON_TEST(clients_bind_themselves_to_the_certificate_that_they_see),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

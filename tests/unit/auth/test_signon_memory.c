@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "signon_state.h"
+#include "signon_vcenter.h"
 #include "signon_world.h"
 #include "str.h"
 
@@ -464,6 +465,28 @@ static void many_at_once_keep_within_bounds(void **state) {
     assert_true(session_table_count(signon->table) <= IN_MEMORY); /* two that make room at once may make it twice */
 }
 
+/* -- people by sessions of a plug-in ------------------------------------------------------------------------------------------- */
+
+/* There are fewer places than sessions: whose place another's falls on is not taken for that one. */
+static void a_session_of_a_plugin_is_one_persons(void **state) {
+    struct signon_credential credential = {.kind = VC_CREDENTIAL_PLUGIN, .vcenter_id = VC_A, .secret = sw.good_secret};
+    struct signon_plugin_person person;
+    struct signon_check *check = NULL;
+    char other[41];
+    (void)state;
+    assert_int_equal(signon_world_check(signon, &credential, &check, NULL), 0);
+    assert_int_equal(signon_take_plugin_person(signon, check, &person, NULL), 0);
+    signon_check_free(check);
+    signon_plugin_person_done(&person);
+    assert_true(signon_find_plugin_person(signon, &credential, &person));
+    signon_plugin_person_done(&person);
+    credential.secret = other;
+    for (unsigned i = 0; i < 16 * SIGNON_PLUGIN_PEOPLE_COUNT; i++) {
+        (void)snprintf(other, sizeof(other), "%040x", i);
+        assert_false(signon_find_plugin_person(signon, &credential, &person));
+    }
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void) {
@@ -485,6 +508,7 @@ int main(void) {
         TEST(a_refresh_needs_no_place_in_memory),
         TEST(a_start_loads_as_many_as_fit),
         TEST(groups_have_bounds_that_keep_nobody_out),
+        TEST(a_session_of_a_plugin_is_one_persons),
         TEST(more_groups_than_before_make_others_leave),
         TEST(many_at_once_keep_within_bounds),
     };
