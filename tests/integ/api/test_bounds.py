@@ -74,6 +74,20 @@ def test_nobody_makes_us_ask_others_without_end(place: World) -> None:
     assert admin.call("GET", f"/v2/grants?principal_id={NOBODY}").status_code == 200
 
 
+def test_nor_what_another_person_may_see(place: World) -> None:
+    """Explained for somebody who is not signed in, it is asked of the vCenter each time."""
+    cluster = place.admin.expect(201, "POST", "/v2/clusters", json={
+        "name": "explained", "kubernetes_version": "1.31.2", "control_plane": {"desired": 1}, "workers": {"desired": 1},
+        "vsphere_clusters": [{"path": "DC0/HX-East"}]})["id"]
+    name, password = "explains", "seven swans in a paper boat"
+    place.kaasd.ctl.ok("user", "add", name, "--role", "admin", "--password-file", "-", "--keep-password", stdin=f"{password}\n")
+    admin = place.kaasd.api().login_password(name, password)
+    stranger = f"vc:{place.vcenter.instance_uuid}:vsphere.local%5Cnever-here"
+    count, _ = until_refused(admin, "GET", f"/v2/clusters/{cluster}/explain?principal={stranger}", 20 * OUTSIDE)
+    assert count >= OUTSIDE
+    assert admin.call("GET", f"/v2/clusters/{cluster}/explain").status_code == 200
+
+
 def test_the_admin_socket_has_no_bound(place: World) -> None:
     connection = HTTPConnection("localhost")
     connection.sock = socket(AF_UNIX)

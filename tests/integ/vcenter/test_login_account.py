@@ -154,6 +154,15 @@ def test_what_a_person_may_not_do_is_named_with_its_object(joined: World) -> Non
     assert states(joined) == ["active"] and session_user(joined) == EXTENSION_KEY
 
 
+def test_who_tries_passwords_is_slowed_down(joined: World) -> None:
+    """As at a sign-on, however they are tried."""
+    body = {"username": "guessed@vsphere.local", "password": "wrong-Pass9"}
+    answers = [joined.admin.call("POST", f"{path_of(joined)}/test", json=body, headers=KAAS) for _ in range(20)]
+    assert {answer.status_code for answer in answers} == {200, 429}
+    assert [answer.status_code for answer in answers[:6]] == [200] * 6
+    assert not any(answer.json()["works"] for answer in answers if answer.status_code == 200)
+
+
 def test_a_test_logs_in_once_and_stores_nothing(joined: World) -> None:
     joined.admin.refused(404, "not_found", "POST", f"{path_of(joined)}/test", json={}, headers=KAAS)
     joined.vcenter.control.forget_calls()

@@ -60,6 +60,8 @@ static void an_address_may_whoever_asks(void **state) {
     assert_int_equal(bounds_admit(bounds, BOUND_SIGNON, "local:anna", HERE, &err), ERR_TOO_MANY);
     assert_non_null(strstr(err.text, "address"));
     assert_int_equal(bounds_admit(bounds, BOUND_SIGNON, "local:anna", THERE, NULL), 0);
+    for (enum bound other = BOUND_NONE + 1; other < BOUND_COUNT; other++) /* each kind by itself */
+        assert_int_equal(bounds_admit(bounds, other, NULL, HERE, NULL), other == BOUND_SIGNON ? ERR_TOO_MANY : 0);
     clock_advance_ms(10);
     assert_int_equal(bounds_admit(bounds, BOUND_SIGNON, "local:anna", HERE, NULL), 0);
 }
