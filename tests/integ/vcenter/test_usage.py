@@ -74,6 +74,19 @@ def test_machines_on_vsphere_clusters_that_one_may_not_see_are_left_out(place: W
     assert place.sign_in("no-rights").call("GET", f"/v2/clusters/{cluster}/usage").status_code == 404
 
 
+def test_what_is_hidden_comes_before_nothing_else(place: World) -> None:
+    """Whichever of the nodes is the first one: those that may be seen are shown."""
+    uuids = [f"50010000-0000-4000-8000-0000000009e{i}" for i in range(3)]
+    for uuid, moref in zip(uuids, ("domain-c40", "domain-c7", "domain-c40"), strict=True):
+        place.vcenter.control.create_machines(moref, f"between-{uuid[-1]}", instance_uuid=uuid)
+    known = add_cluster(place, "between", [{"name": f"n-{i}", "role": "worker", "vm_instance_uuid": uuid} for i, uuid in enumerate(uuids)])
+    until(lambda: all(node["vm"] for node in nodes(place, known).values()), "the machines of the nodes")
+    assert sorted(usage(place, known)) == ["n-0", "n-1", "n-2"]
+    api = place.sign_in("viewer-east")
+    seen = {node["id"]: node["name"] for node in api.items(f"/v2/clusters/{known}/nodes")}
+    assert [seen[item["node_id"]] for item in api.get(f"/v2/clusters/{known}/usage")["items"]] == ["n-1"]
+
+
 def test_one_that_goes_while_it_is_asked_spoils_nothing(place: World, cluster: str) -> None:
     uuids = [f"50010000-0000-4000-8000-0000000009f{i}" for i in range(2)]
     made = [place.vcenter.control.create_machines("domain-c7", f"leaving-{i}", instance_uuid=uuid)[0] for i, uuid in enumerate(uuids)]

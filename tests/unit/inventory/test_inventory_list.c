@@ -726,6 +726,12 @@ static void cursors_of_other_queries_are_refused(void **state) {
     }
     expect(&admin, QUERY(.text = "a", .cursor = cursor, .limit = 50), "delta epsilon gamma");
     json_decref(first.json);
+    first = ask(&admin, QUERY(.limit = 1, .on_hx = INVENTORY_ON_HX));
+    cursor = json_get_string(first.json, "next_cursor");
+    assert_int_equal(ask(&admin, QUERY(.cursor = cursor)).rc, ERR_INVALID);
+    assert_int_equal(ask(&admin, QUERY(.cursor = cursor, .on_hx = INVENTORY_NOT_ON_HX)).rc, ERR_INVALID);
+    expect(&admin, QUERY(.cursor = cursor, .on_hx = INVENTORY_ON_HX, .limit = 50), "beta delta epsilon gamma");
+    json_decref(first.json);
 }
 
 static uint64_t etag_of(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {

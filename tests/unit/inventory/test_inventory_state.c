@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "clock.h"
+#include "hx_query.h"
 #include "inventory_world.h"
 #include "inventory.h"
 #include "limits.h"
@@ -220,20 +221,41 @@ static void names_are_left_out_for_those_who_see_a_part(void **state) {
     inventory_snapshot_unref(snapshot);
 }
 
+/* It may be on any of the vSphere clusters, also on those that are hidden. */
+static void a_node_whose_place_is_not_known_is_for_those_who_see_all(void **state) {
+    const struct node node = {.seen = NULL};
+    struct object_set set = {0};
+    struct viewer_key west = world_viewer(VC_A, "domain-c70", &set), all = world_admin();
+    struct inventory_snapshot *snapshot;
+    struct inventory_seen in;
+    (void)state;
+    assert_int_equal(inventory_load(directory, NULL), 0);
+    snapshot = inventory_get(directory);
+    assert_int_equal(inventory_get_visible_cluster(snapshot, &west, world_cluster_id(3), &in.entry, &in.mask, NULL), 0);
+    assert_false(inventory_sees_node(snapshot->platform, &west, &in, &node));
+    assert_int_equal(inventory_get_visible_cluster(snapshot, &all, world_cluster_id(3), &in.entry, &in.mask, NULL), 0);
+    assert_true(inventory_sees_node(snapshot->platform, &all, &in, &node));
+    inventory_snapshot_unref(snapshot);
+    object_set_done(&set);
+}
+
 /* What people and programs write goes by what is stored, not by what follows from it. */
 static void the_stored_record_can_be_had_again(void **state) {
     struct inventory_snapshot *snapshot;
     struct cluster *stored = NULL;
     (void)state;
     report(&world.clusters[0], NOW);
+    world.clusters[0].state_since_ms = NOW - 5000;
     add_node(&world.clusters[0], VC_B, "domain-c9")->power = VM_POWER_OFF;
     assert_int_equal(inventory_load(directory, NULL), 0);
     assert_int_equal(state_of(1), CLUSTER_DEGRADED);
     snapshot = inventory_get(directory);
     const struct inventory_cluster *entry = inventory_find_cluster(snapshot, world_cluster_id(1));
     assert_int_equal(entry->record->control_plane_ready, 2);
+    assert_int_equal(entry->record->state_since_ms, NOW);
     assert_int_equal(inventory_cluster_stored(entry, &stored, NULL), 0);
     assert_int_equal(stored->control_plane_ready, 3); /* as told */
+    assert_int_equal(stored->state_since_ms, NOW - 5000);
     assert_true(cluster_same(stored, &world.clusters[0]));
     assert_int_equal(stored->reported_at_ms, NOW);
     cluster_free(stored);
@@ -247,7 +269,8 @@ int main(void) {
         TEST(a_report_ages_without_the_database),           TEST(a_report_in_memory_keeps_a_cluster_fresh),
         TEST(report_times_are_exchanged_with_the_database), TEST(many_clusters_age_bit_by_bit),
         TEST(a_vcenter_that_is_not_watched_stops_counting), TEST(what_is_seen_follows_the_nodes),
-        TEST(names_are_left_out_for_those_who_see_a_part),  TEST(the_stored_record_can_be_had_again),
+        TEST(names_are_left_out_for_those_who_see_a_part),  TEST(a_node_whose_place_is_not_known_is_for_those_who_see_all),
+        TEST(the_stored_record_can_be_had_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
