@@ -49,6 +49,19 @@ def test_a_changed_list_changes_the_records(own: World) -> None:
     assert (broken.returncode, broken.stdout) == (FAILED, "")
 
 
+def test_places_that_are_hidden_from_who_made_the_list_stay(own: World) -> None:
+    ctl = own.kaasd.ctl
+    places = ("--vsphere-cluster", "DC0/HX-East", "--vsphere-cluster", "DC0/HX-West")
+    ctl.ok("cluster", "add", "--name", "both-halves", "--kubernetes-version", "1.31.2", *places)
+    whole = ctl.json("cluster", "show", "both-halves")
+    placement = whole["placement"]
+    assert len(placement["vsphere_clusters"]) == 2
+    seen = placement | {"vsphere_clusters": placement["vsphere_clusters"][:1], "hidden": 1}
+    assert ctl.ok("cluster", "import", "-", "--update", stdin=json.dumps([whole | {"placement": seen}])) == "1 unchanged\n"
+    assert ctl.json("cluster", "show", "both-halves")["placement"] == placement
+    ctl.ok("cluster", "rm", "both-halves", "--yes")
+
+
 def test_what_others_say_of_a_cluster_does_not_become_typed(own: World) -> None:
     """A state that is reported, in a list that is imported again."""
     ctl = own.kaasd.ctl

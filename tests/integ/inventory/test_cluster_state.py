@@ -452,6 +452,8 @@ def test_what_a_person_typed_does_not_age_and_is_shown_as_typed(hasty: World) ->
         typed = show(admin, known)
         assert (typed["state"], typed["state_source"], typed["state_reason"]) == ("ready", "declared", None)
         assert typed["state_by"] and typed["state_since"]
+    report(admin, known, by_hand=True)  # once more, and so looked at again
+    assert show(admin, known)["state_since"] > typed["state_since"]
     ctl.ok("cluster", "status", "typed", "--state", "ready", "--periodic")
     wait_for(admin, known, lambda c: (c["state"], c["state_source"], c["state_by"]) == ("unknown", "observed", None))
 

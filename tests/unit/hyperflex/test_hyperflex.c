@@ -6,6 +6,7 @@
 #include "hyperflex_world.h"
 #include "publish.h"
 #include "str.h"
+#include "tls_server.h"
 
 #define HOUR_MS (60 * 60 * INT64_C(1000))
 
@@ -220,7 +221,9 @@ static void search(unsigned puts, unsigned handshakes) {
 
 static void the_search_connects_once(void **state) {
     static const char *const names[] = {"192.0.2.0/24", NULL};
+    struct test_cert ca;
     (void)state;
+    test_cert_make(&(struct test_cert_request){.common_name = "HX", .is_ca = true}, &ca);
     hyperflex_world_free(h);
     h = hyperflex_world_new(names);
     inherit();
@@ -241,6 +244,13 @@ static void the_search_connects_once(void **state) {
     hw.taken_lease = NULL;
     search(1, 1);
     assert_string_equal(hw.connection->address, "192.0.2.10");
+    hw.connection->ca_pem = str_dup(ca.cert_pem); /* it comes along */
+    tell("192.0.2.11", 443);
+    search(1, 1);
+    assert_string_equal(hw.connection->address, "192.0.2.11");
+    assert_non_null(hw.connection->ca_pem);
+    assert_string_equal(hw.connection->ca_pem, ca.cert_pem);
+    test_cert_done(&ca);
 }
 
 /* Not even a handshake. */
