@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import signal
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pytest
 import requests
 from env.ad import AdWorld, MitWorld
 from env.api import Api
+from env.certs import make_server_cert
 from env.haproxy import Haproxy
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
@@ -407,6 +409,28 @@ def binding(daemon: Kaasd) -> bytes:
 def test_channel_bindings(place: Place) -> None:
     place.signed_in(place.token(bindings=binding(place.one)))
     place.refused(place.token(bindings=b"tls-server-end-point:" + bytes(32)), "channel_binding")
+
+
+def test_after_a_reload_it_is_the_new_certificate(place: Place, tmp_path: Path) -> None:
+    tls, process = place.one.tls, place.one.process
+    files = (tls.ca_file, tls.cert_file, tls.key_file)
+    old, before = [file.read_bytes() for file in files], binding(place.one)
+
+    def install(texts: list[bytes]) -> None:
+        assert process
+        count = process.log.count("event=reloaded")
+        for file, text in zip(files, texts, strict=True):
+            file.write_bytes(text)
+        process.signal(signal.SIGHUP)
+        process.wait_until(lambda: process.log.count("event=reloaded") > count, "the reload")
+
+    new = make_server_cert(tmp_path)
+    install([file.read_bytes() for file in (new.ca_file, new.cert_file, new.key_file)])
+    try:
+        place.signed_in(place.token(bindings=binding(place.one)))
+        place.refused(place.token(bindings=before), "channel_binding")
+    finally:
+        install(old)
 
 
 def test_a_realm_that_is_not_allowed(place: Place) -> None:

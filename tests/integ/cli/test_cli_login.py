@@ -158,6 +158,15 @@ def test_a_login_that_has_ended_says_so(person: Person) -> None:
     assert person.whoami() == person.name
 
 
+def test_a_session_for_one_command_ends_with_it(person: Person) -> None:
+    """Also when the time of --timeout is over."""
+    who = ("--server", person.url, "--ca-file", str(person.world.kaasd.tls.ca_file), "--user", person.name, "--password-file", "-")
+    person.ok(*who, "cluster", "list", stdin=PASSWORD)
+    assert person.sessions() == 0
+    assert person.run(*who, "--timeout", "5s", "cluster", "list", "--watch", stdin=PASSWORD).returncode == UNREACHABLE
+    assert person.sessions() == 0
+
+
 def test_a_token_goes_to_its_server_only(person: Person, fresh_world: World) -> None:
     person.login()
     refused = person.run("--server", fresh_world.kaasd.url, "--ca-file", str(fresh_world.kaasd.tls.ca_file), "whoami")

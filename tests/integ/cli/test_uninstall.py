@@ -169,6 +169,20 @@ def test_a_database_administrator_who_is_none_stops_it_as_well(world: World) -> 
     assert has_record(world.vcenter)
 
 
+def test_an_hx_cluster_that_is_not_told_is_named(world: World, second: StrictVcenter, hx: HxConnect) -> None:
+    world.vcenter.control.fault("UnregisterExtension", "fault", fault="RuntimeFault")
+    hx.fault("/", "status:500")
+    try:
+        stopped = uninstall(world, "--yes")
+    finally:
+        hx.clear_faults()
+        world.vcenter.control.clear_faults()
+    assert (stopped.returncode, has_record(world.vcenter)) == (1, True)
+    assert "HX cluster HX-East could not be told" in stopped.stderr and "HX-East: withdrawn" not in stopped.stdout
+    assert hx.registrations.kept
+    assert [line for line in records(world) if line.startswith("HX cluster ")]
+
+
 def test_it_goes_on_where_an_earlier_run_was_stopped(world: World, second: StrictVcenter, hx: HxConnect) -> None:
     """The first vCenter is done when the second begins to refuse."""
     session = world.kaasd.admin()
