@@ -70,6 +70,17 @@ describe('pages', () => {
     expect(lastQuery()).toEqual({ q: 'x', sort: 'state', limit: 100, state: 'failed', label: 'a=b', hx_cluster_id: '', hx_cluster: '' });
   });
 
+  it('are of all clusters again when the filters are cleared', async () => {
+    listClusters.mockResolvedValue(page(['a']));
+    const filters: Partial<typeof FIRST_QUERY>[] = [{ q: 'x' }, { states: ['failed'] }, { label: 'a=b' }, { hxClusterId: 'h' }, { hxName: 'HX-East' }, { onHx: false }];
+    for (const filter of filters) {
+      model = modelFor({ ...FIRST_QUERY, ...filter });
+      expect(model.isFiltered).toBe(true);
+      await model.clearFilters();
+      expect([filter, model.isFiltered]).toEqual([filter, false]);
+    }
+  });
+
   it('that are no more are left for the last one', async () => {
     listClusters.mockImplementation(async ({ offset }) => (offset === 50 ? page(['z'], 51) : page([], 51)));
     model = modelFor({ ...FIRST_QUERY, page: 9 });
