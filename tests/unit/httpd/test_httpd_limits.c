@@ -405,6 +405,27 @@ static void test_bad_addresses_are_refused(void **state) {
     start_fails(ERR_CONFIG, "\"nonsense\"", "192.0.2.0/24");
 }
 
+/* A proxy's own line comes behind those of the client: where the header is not read to its end, it is missing. */
+static void test_of_a_header_that_is_cut_nothing_is_believed(void **state) {
+    _cleanup_strbuf_ struct strbuf text;
+    struct reply r;
+    (void)state;
+    fx.options.trusted_proxies = (const char *const[]){"127.0.0.1", NULL};
+    fixture_start(&fx);
+    strbuf_init(&text, 2000);
+    strbuf_adds(&text, "GET /who HTTP/1.1\r\nHost: t\r\nX-Request-ID: theirs\r\n");
+    for (int i = 0; i < 64; i++) /* as many as there may be */
+        strbuf_adds(&text, "A: 1\r\n");
+    strbuf_adds(&text, "X-Request-ID: ours\r\n\r\n");
+    int fd = client_connect(fx.port);
+    client_send(fd, text.data);
+    client_read(fd, false, &r);
+    assert_int_equal(r.status, 431);
+    assert_string_not_equal(reply_header(&r, "X-Request-ID"), "theirs");
+    reply_done(&r);
+    close(fd);
+}
+
 static void test_unix_socket(void **state) {
     char dir[] = "/tmp/kaas-httpd-XXXXXX", path[128], listen[160], want[64];
     struct stat st;
@@ -495,6 +516,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_the_limit_of_one_user, set_up, tear_down),
         cmocka_unit_test(test_descriptors_are_counted_before_the_start),
         cmocka_unit_test_setup_teardown(test_bad_addresses_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_of_a_header_that_is_cut_nothing_is_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unix_socket, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_descriptor_is_left, set_up, tear_down),
     };
