@@ -372,6 +372,10 @@ static void since_when_and_by_whom_goes_with_the_source(void **state) {
     assert_null(r.by);
     assert_int_equal(r.since_ms, s.seen[1].observed_at_ms);
     rollup_done(&r);
+    s.seen[0].observed_at_ms = NOW - 3; /* whichever place it has among the nodes */
+    r = roll(&s, NULL);
+    assert_int_equal(r.since_ms, NOW - 3);
+    rollup_done(&r);
     set_scene(&s);
     s.cluster.state_by = text("terraform");
     s.cluster.reported_at_ms = NOW - LIMIT - 7;
