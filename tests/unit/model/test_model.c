@@ -8,6 +8,7 @@
 #include "platform.h"
 #include "principal.h"
 #include "session.h"
+#include "strbuf.h"
 
 static void principal_ids_fold_case(void **state) {
     char *id = principal_vc_id("6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10", "VSPHERE.LOCAL\\Anna-\xc3\x84");
@@ -106,6 +107,19 @@ static void paths_are_nearly_right_in_other_case(void **state) {
     assert_false(vsphere_cluster_is_nearly(&cluster, "dc0/Munchen"));
 }
 
+/* What is printed of a name with a '%' leads to it, and not to the one that vCenter would write so. */
+static void printed_paths_come_back(void **state) {
+    static char datacenter[] = "DC0", percent[] = "a%2fb", slash[] = "a/b";
+    const struct vsphere_cluster printed = {.datacenter = datacenter, .name = percent};
+    const struct vsphere_cluster other = {.datacenter = datacenter, .name = slash};
+    _cleanup_strbuf_ struct strbuf path;
+    (void)state;
+    strbuf_init(&path, 100);
+    vsphere_cluster_add_path(&printed, &path);
+    assert_true(vsphere_cluster_has_path(&printed, path.data));
+    assert_false(vsphere_cluster_has_path(&other, path.data));
+}
+
 static void vsphere_grant_ids(void **state) {
     struct object_ref ref = {"6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10", ""};
     char id[GRANT_OBJECT_ID_BYTES];
@@ -196,17 +210,12 @@ static void lines_tell_what_is_known_otherwise(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(principal_ids_fold_case),
-        cmocka_unit_test(accounts_are_told_apart),
-        cmocka_unit_test(hx_keys_name_their_cluster),
-        cmocka_unit_test(other_keys_name_none),
-        cmocka_unit_test(grants_have_an_order),
-        cmocka_unit_test(paths_are_nearly_right_in_other_case),
-        cmocka_unit_test(vsphere_grant_ids),
-        cmocka_unit_test(sessions_are_judged),
-        cmocka_unit_test(first_token_has_no_old_one),
-        cmocka_unit_test(lines_tell_who_acts),
-        cmocka_unit_test(lines_tell_what_is_known_otherwise),
+        cmocka_unit_test(principal_ids_fold_case),    cmocka_unit_test(accounts_are_told_apart),
+        cmocka_unit_test(hx_keys_name_their_cluster), cmocka_unit_test(other_keys_name_none),
+        cmocka_unit_test(grants_have_an_order),       cmocka_unit_test(paths_are_nearly_right_in_other_case),
+        cmocka_unit_test(printed_paths_come_back),    cmocka_unit_test(vsphere_grant_ids),
+        cmocka_unit_test(sessions_are_judged),        cmocka_unit_test(first_token_has_no_old_one),
+        cmocka_unit_test(lines_tell_who_acts),        cmocka_unit_test(lines_tell_what_is_known_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
