@@ -213,7 +213,7 @@ static bool answer(struct conn *c) {
     if (is_path(c, "/whoami"))
         return answer_whoami(c);
     if (is_path(c, "/interim"))
-        return put_text(c, "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n") && answer_body(c, "late");
+        return put_text(c, "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\nContent-Encoding: gzip\r\n\r\n") && answer_body(c, "late");
     if (is_path(c, "/coded"))
         return put_text(c, "HTTP/1.1 200 OK\r\ncontent-encoding: \tgzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
     if (is_path(c, "/plain"))
