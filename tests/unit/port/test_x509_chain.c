@@ -132,11 +132,16 @@ static void test_a_key_in_the_file(void **state) {
 
 /* An issuer that was renewed has the same name and another key. */
 static void test_foreign_ones(void **state) {
+    struct test_cert below;
     (void)state;
     _cleanup_free_ char *wrong_issuer = join(leaf.cert_pem, renewed.cert_pem, root.cert_pem);
     _cleanup_free_ char *two_servers = join(leaf.cert_pem, middle.cert_pem, stranger.cert_pem);
     check_refused(wrong_issuer, leaf.key_pem, "did not issue");
     check_refused(two_servers, leaf.key_pem, "CN=stranger");
+    test_cert_make(&(struct test_cert_request){.common_name = "below", .issuer = &leaf}, &below);
+    _cleanup_free_ char *by_no_ca = join(below.cert_pem, leaf.cert_pem, middle.cert_pem);
+    check_refused(by_no_ca, below.key_pem, "did not issue");
+    test_cert_done(&below);
 }
 
 static void test_refuses(void **state) {
