@@ -269,6 +269,7 @@ static void texts_are_made_whole(void **state) {
         {"&#x65E5;&#xe9;&#X41;", "\xE6\x97\xA5\xC3\xA9&#X41;"}, /* a capital X begins no reference (XML 1.0 4.1) */
         {"&#x0000000003C;&#62;&#34;&#39;", "&#60;&#62;&#34;&#39;"},
         {"a&#x1;b&#0;c&#xFFFE;d&#xFFFF;e&#xD800;f&#xDC00;g&#x110000;h&#99999999999999999999;i", "a b c d e f g h i"},
+        {"&#4294967361;&#x100000041;", "  "}, /* an A, if they wrapped round */
         {"&#xD83D;&#xDE80;&#55357;&#56960;", "\xF0\x9F\x9A\x80\xF0\x9F\x9A\x80"},
         {"&#xD83D;x&#xD83D;&#x41;", " x A"},
         {"&#9;&#xA;&#x00D;", "&#9;&#10;&#13;"},
