@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "limits.h"
 #include "str.h"
 #include "strbuf.h"
 
@@ -173,6 +174,18 @@ static void too_many_end_it(void **state) {
     assert_int_equal(vim_list_machines(w->client, many, ARRAY_COUNT(many), &found, NULL), ERR_UPSTREAM_DENIED);
 }
 
+/* The numbers only adorn a page; what comes after them does not. */
+static void the_short_time_ends_with_the_look(void **state) {
+    struct fake_world *w = *state;
+    struct vim_machine_list found;
+    int64_t now_ms;
+    assert_int_equal(ask(w, "<returnval/>", &found), 0);
+    vim_machine_list_done(&found);
+    assert_int_equal(fake_timeout_ms(w->fake), KAAS_VIM_LOOK_TIMEOUT_MS);
+    assert_int_equal(vim_lookup_time(w->client, &now_ms, NULL), 0);
+    assert_int_equal(fake_timeout_ms(w->fake), KAAS_VIM_CALL_TIMEOUT_MS);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_world_set_up, fake_world_tear_down)
 
 int main(void) {
@@ -186,6 +199,7 @@ int main(void) {
         TEST(the_rest_is_asked_again),
         TEST(none_is_left_to_ask),
         TEST(too_many_end_it),
+        TEST(the_short_time_ends_with_the_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

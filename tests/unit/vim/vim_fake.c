@@ -38,6 +38,7 @@ struct fake {
     char action[64];
     unsigned all, at_gate;
     bool is_gate_closed;
+    long timeout_ms;
     struct http_client_options options;
 };
 
@@ -210,6 +211,7 @@ static int fake_run(void *arg, const struct http_exchange *x, struct strbuf *rep
         fail_msg("request %s: %s\n%.*s", op, complaint, (int)x->body_bytes, (const char *)x->body);
     (void)pthread_mutex_lock(&f->lock);
     keep_request(f, note_seen(f, op), x);
+    f->timeout_ms = x->timeout_ms;
     f->at_gate++;
     (void)pthread_cond_broadcast(&f->changed);
     while (f->is_gate_closed && !conn->is_canceled)
@@ -284,6 +286,10 @@ void fake_free(struct fake *f) {
     (void)pthread_mutex_destroy(&f->lock);
     (void)pthread_cond_destroy(&f->changed);
     free(f);
+}
+
+long fake_timeout_ms(struct fake *f) {
+    return f->timeout_ms;
 }
 
 struct vim_client *fake_client(struct fake *f) {

@@ -58,6 +58,8 @@ void fake_wait_at_gate(struct fake *fake, unsigned count);
 
 unsigned fake_count(struct fake *fake, const char *op); /* requests seen */
 unsigned fake_count_all(struct fake *fake);
+/* How long the newest request might take; for tests of one thread. */
+long fake_timeout_ms(struct fake *fake);
 const char *fake_last(struct fake *fake, const char *op);        /* text of the last request, "" if none; valid until the next */
 const char *fake_last_cookie(struct fake *fake, const char *op); /* its header line with cookie or REST session, "" if none */
 const char *fake_last_action(struct fake *fake);
