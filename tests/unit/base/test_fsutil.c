@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fsutil.h"
@@ -175,6 +176,26 @@ static void root_reads_secrets_of_others(void **state) {
     strbuf_done(&b);
 }
 
+/* Whoever may not give a file away leaves the one of before, and nothing beside it. */
+static void what_cannot_be_given_is_not_written(void **state) {
+    const char *path = in_folder("given");
+    unsigned entries;
+    int status = -1;
+    (void)state;
+    assert_int_equal(fs_write_atomic(path, "old", 3, 0600, NULL), 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    entries = count_entries();
+    const pid_t child = fork();
+    if (!child)
+        _exit((geteuid() == 0 && setuid(54321)) ||
+              fs_write_atomic_for(path, "new", 3, &(struct fs_owner){0, 0, 0600}, NULL) != ERR_IO);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(status, 0);
+    assert_file(path, "old", 0600);
+    assert_int_equal(count_entries(), entries);
+}
+
 static void makes_folders(void **state) {
     struct stat st;
     struct err err = {0};
@@ -230,11 +251,17 @@ static void texts_of_people(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes_atomically),       cmocka_unit_test(failed_writes_leave_nothing),
-        cmocka_unit_test(writes_new_only_once),    cmocka_unit_test(finds_the_folder_of_a_name),
-        cmocka_unit_test(reads_are_bounded),       cmocka_unit_test(reads_only_files),
-        cmocka_unit_test(secrets_must_be_private), cmocka_unit_test(root_reads_secrets_of_others),
-        cmocka_unit_test(makes_folders),           cmocka_unit_test(texts_of_people),
+        cmocka_unit_test(writes_atomically),
+        cmocka_unit_test(failed_writes_leave_nothing),
+        cmocka_unit_test(writes_new_only_once),
+        cmocka_unit_test(finds_the_folder_of_a_name),
+        cmocka_unit_test(reads_are_bounded),
+        cmocka_unit_test(reads_only_files),
+        cmocka_unit_test(secrets_must_be_private),
+        cmocka_unit_test(root_reads_secrets_of_others),
+        cmocka_unit_test(makes_folders),
+        cmocka_unit_test(texts_of_people),
+        cmocka_unit_test(what_cannot_be_given_is_not_written),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
