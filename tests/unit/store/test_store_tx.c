@@ -150,6 +150,24 @@ static void test_retries_are_counted(void **state) {
     assert_int_equal(runs, 6);
 }
 
+/* As when the lines of the audit log, which come last, meet a deadlock. */
+static int lose_at_the_end(struct store_tx *tx, void *arg, struct err *err) {
+    unsigned *runs = arg;
+    int rc = add_one(store_tx_conn(tx), 901, err);
+    struct db_conn *conn = store_tx_last_conn(tx);
+    if (rc || ++*runs > 1)
+        return rc;
+    return db_conn_exec(conn, "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'lost'", err);
+}
+
+static void test_a_retry_begins_anew(void **state) {
+    struct err err = {0};
+    unsigned runs = 0;
+    (void)state;
+    ASSERT_OK(store_tx(store, lose_at_the_end, &runs, &err), &err);
+    assert_int_equal(runs, 2);
+}
+
 static int raise_under_lock(struct store_tx *tx, void *arg, struct err *err) {
     int64_t value = 0;
     (void)arg;
@@ -420,6 +438,7 @@ int main(void) {
         cmocka_unit_test(test_deadlock_is_retried),
         cmocka_unit_test(test_lock_timeout_ends),
         cmocka_unit_test(test_retries_are_counted),
+        cmocka_unit_test(test_a_retry_begins_anew),
         cmocka_unit_test(test_lock_serialises),
         cmocka_unit_test(test_changes_are_read_in_order),
         cmocka_unit_test(test_long_id_is_refused),
