@@ -162,13 +162,15 @@ static void json_keeps_members_of_the_interface(void **state) {
     static const char text[] =
         "{\"uuid\":\"9004183636114227531:5445300663653806560\",\"name\":\"HX-East\",\"resiliencyState\":\"SLEEPING\","
         "\"productVersion\":\"5.5.2a-39363\",\"numNodesOnline\":4,\"usedCapacityInBytes\":123456789,"
-        "\"access_token\":\"t0ken\",\"token_type\":\"Bearer \",\"expires_in\":\"t0ken\",\"client_secret\":\"t0ken\",\"esx01\":{\"a\":[true,null,\"corp\"]}}";
+        "\"access_token\":\"t0ken\",\"token_type\":\"Bearer \",\"expires_in\":\"t0ken\",\"client_secret\":\"t0ken\",\"id_token\":\"t0ken\",\"refresh_token\":\"t0ken\",\"esx01\":{\"a\":[true,null,\"corp\"]}}";
     static const char *const kept[] = {"\"resiliencyState\":\"SLEEPING\"",
                                        "\"productVersion\":\"5.5.2a-39363\"",
                                        "\"numNodesOnline\":4",
                                        "\"usedCapacityInBytes\":10",
                                        "\"access_token\":\"redacted\"",
                                        "\"client_secret\":\"redacted\"",
+                                       "\"id_token\":\"redacted\"",
+                                       "\"refresh_token\":\"redacted\"",
                                        "\"token_type\":\"Bearer \"",
                                        "\"expires_in\":\"x",
                                        "\"uuid\":\"10",
