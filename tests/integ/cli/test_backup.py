@@ -61,7 +61,7 @@ class Place:
 
     def restore(self, path: Path, key: Path | None = None) -> subprocess.CompletedProcess[str]:
         return self.kaasd.ctl.run("restore", str(path), "--master-key", str(key or self.key), *admin_options(self.world),
-                                   "--also", str(self.kaasd.tls.cert_file.parent))
+                                   "--also", str(self.kaasd.tls.cert_file.parent), "--also", str(self.away / "also"))
 
     def lose_the_host(self) -> None:
         """Database with its accounts, configuration, keys, certificates, state."""
@@ -457,11 +457,13 @@ def test_the_host_is_lost(place: Place) -> None:
     assert refused.returncode != 0 and "TABEL" in refused.stderr and ("kaas",) not in world.db.query("SHOW DATABASES")
 
     foreign = place.away / "cron.d" / "x"
-    for planted, says in ((foreign, "no option names it"), (kaasd.folder.parent / "authorized_keys", "no option names it")):
+    beside = place.away / "also-other" / "x"  # begins as a folder of --also
+    for planted, says in ((foreign, "no option names it"), (kaasd.folder.parent / "authorized_keys", "no option names it"),
+                          (beside, "no option names it")):
         bad.write_bytes(backups.seal_backup(backups.head_of(source), backups.with_file(plain, str(planted), b"* * * * * root sh"), key))
         refused = place.restore(bad)
         assert refused.returncode == FAILED and f"{planted} is in the backup, but {says}" in refused.stderr, refused.stderr
-        assert not planted.exists() and not foreign.parent.exists()
+        assert not planted.exists() and not foreign.parent.exists() and not beside.parent.exists()
     named = backups.with_config(plain, str(kaasd.tls.cert_file), str(foreign))  # nor what a configuration of an attacker names
     bad.write_bytes(backups.seal_backup(backups.head_of(source), backups.with_file(named, str(foreign), b"* * * * * root sh"), key))
     refused = place.restore(bad)
