@@ -186,6 +186,9 @@ def test_a_vcenter_that_hangs_takes_no_worker_from_others() -> None:
             looked_at.append(many.add_cluster(many.admin, f"hangs-{number}", first, nodes=[node]))
         for known in looked_at:
             until(lambda known=known: next(many.admin.items(f"/v2/clusters/{known}/nodes"))["vm"], "the machine of the node")  # type: ignore[misc]
+        like = {"name": "cp-0", "role": "control_plane", "vcenter_id": second.instance_uuid, "vm_instance_uuid": CP}
+        answers_there = many.add_cluster(many.admin, "answers", second, nodes=[like])
+        until(lambda: next(many.admin.items(f"/v2/clusters/{answers_there}/nodes"))["vm"], "the machine of the node")
         held = first.control.hold("RetrievePropertiesEx", executed=False)
         with ThreadPoolExecutor(12) as crowd:
             answers = [crowd.submit(look, many.admin, known) for known in looked_at * 6]
@@ -195,3 +198,5 @@ def test_a_vcenter_that_hangs_takes_no_worker_from_others() -> None:
             told = [answer.result() for answer in answers]
         first.control.release(held)
         assert [answer.json() for answer in told] == [{"items": [], "silent_vcenters": [first.instance_uuid]}] * 12
+        there = look(many.admin, answers_there).json()  # by the same ids, but of the other one
+        assert len(there["items"]) == 1 and there["silent_vcenters"] == []
