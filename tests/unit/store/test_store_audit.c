@@ -12,6 +12,7 @@
 
 #include "audit_chain.h"
 #include "audit_store.h"
+#include "audit_tx.h"
 #include "db_stmt.h"
 #include "clock.h"
 #include "fsutil.h"
@@ -440,6 +441,27 @@ static void test_a_row_gets_its_first_head_once(void **state) {
     assert_fault(AUDIT_FAULT_HEAD, 1, "emptied");
 }
 
+static int renew_key(struct store_tx *tx, void *arg, struct err *err) {
+    uint64_t lines = 0;
+    (void)arg;
+    return audit_tx_renew_key(tx, seal, &lines, err);
+}
+
+/* The key that takes the place of a lost one knows that each had one, too. */
+static void test_a_new_key_gives_no_first_heads(void **state) {
+    struct store *owner = fixture_owner();
+    struct err err = {0};
+    (void)state;
+    ASSERT_OK(store_tx(owner, renew_key, NULL, &err), &err);
+    store_free(owner);
+    restart();
+    append(2, NOW_MS);
+    fixture_exec("DELETE FROM audit");
+    fixture_exec("UPDATE replicas SET audit_seq = 0, audit_head = NULL WHERE id = 7");
+    ASSERT_OK(audit_store_sign_new(store, &err), &err);
+    assert_fault(AUDIT_FAULT_HEAD, 1, "emptied");
+}
+
 /* A new replica comes with its head, and need not be looked for. */
 static void test_a_row_is_made_with_its_head(void **state) {
     struct store *other = open_as(OTHER);
@@ -749,6 +771,7 @@ int main(void) {
         EACH(test_many_heads_are_noted),
         EACH(test_only_who_was_never_noted_gets_a_head),
         EACH(test_a_row_gets_its_first_head_once),
+        EACH(test_a_new_key_gives_no_first_heads),
         EACH(test_a_row_is_made_with_its_head),
         cmocka_unit_test_setup_teardown(test_a_full_disk, begin_file_test, end_file_test),
         cmocka_unit_test_setup_teardown(test_an_accepted_chain_that_was_set_back_alone, begin_file_test, end_file_test),
