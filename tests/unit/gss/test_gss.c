@@ -78,6 +78,15 @@ static const uint8_t ntlm_only[] = {0x60, 0x1c, 0x06, 0x06, 0x2b, 0x06, 0x01, 0x
                                     0x0e, 0x30, 0x0c, 0x06, 0x0a, 0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a};
 static const uint8_t second_leg[] = {0xa1, 0x07, 0x30, 0x05, 0xa0, 0x03, 0x0a, 0x01, 0x01};
 
+/* AP-REQ with a ticket in AES-256 and an authenticator in AES-128, of nobody's key. */
+static const uint8_t ap_req[] = {0x6e, 0x4a, 0x30, 0x48, 0xa0, 0x03, 0x02, 0x01, 0x05, 0xa1, 0x03, 0x02, 0x01, 0x0e, 0xa2, 0x07,
+                                 0x03, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0xa3, 0x25, 0x61, 0x23, 0x30, 0x21, 0xa0, 0x03, 0x02,
+                                 0x01, 0x05, 0xa1, 0x03, 0x1b, 0x01, 0x52, 0xa2, 0x02, 0x30, 0x00, 0xa3, 0x11, 0x30, 0x0f, 0xa0,
+                                 0x03, 0x02, 0x01, 0x12, 0xa1, 0x03, 0x02, 0x01, 0x01, 0xa2, 0x03, 0x04, 0x01, 0x74, 0xa4, 0x0c,
+                                 0x30, 0x0a, 0xa0, 0x03, 0x02, 0x01, 0x11, 0xa2, 0x03, 0x04, 0x01, 0x61};
+#define TICKET_ENCTYPE_AT 51 /* in it */
+#define AUTHENTICATOR_ENCTYPE_AT 70
+
 /* -- tokens ------------------------------------------------------------------------------------------------------------------- */
 
 static void tokens_that_prove_nothing(void **state) {
@@ -88,6 +97,19 @@ static void tokens_that_prove_nothing(void **state) {
     expect("NTLMSSP\0\1\0\0\0\0\0", 14, GSS_REFUSED, GSS_REASON_NTLM);
     expect(ntlm_only, sizeof(ntlm_only), GSS_REFUSED, GSS_REASON_NTLM);
     expect(second_leg, sizeof(second_leg), GSS_REFUSED, GSS_REASON_MALFORMED); /* of nothing that was begun */
+}
+
+/* Before anybody looks for a key: the ticket's, and that of the session, which the authenticator is in. */
+static void encryption_types_that_are_not_taken(void **state) {
+    static const size_t places[] = {TICKET_ENCTYPE_AT, AUTHENTICATOR_ENCTYPE_AT};
+    (void)state;
+    write_key("HTTP/h@R.TEST", 1, ENCTYPE_AES256_CTS_HMAC_SHA1_96, true);
+    for (size_t i = 0; i < UNIT_COUNT(places); i++) {
+        uint8_t token[sizeof(ap_req)];
+        memcpy(token, ap_req, sizeof(token));
+        token[places[i]] = ENCTYPE_ARCFOUR_HMAC;
+        expect(token, sizeof(token), GSS_REFUSED, GSS_REASON_ENCTYPE);
+    }
 }
 
 static void begun_and_not_ended(void **state) {
@@ -184,6 +206,7 @@ static void names_of_encryption_types(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tokens_that_prove_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(encryption_types_that_are_not_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begun_and_not_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keytab_comes_changes_and_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keytab_that_is_broken, set_up, tear_down),
