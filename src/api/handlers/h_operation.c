@@ -347,7 +347,7 @@ static int items_answer_person(const struct api_call *call, struct signon_plugin
                                struct err *err) {
     const struct inventory_platform *platform = call->snapshot->platform;
     const struct principal who = {.id = person->principal_id,
-                                  .role = person->role,
+                                  .role = ROLE_USER, /* who is known by vCenter alone has no other */
                                   .source = SOURCE_VC_TICKET,
                                   .vcenter_id = (char *)(uintptr_t)link_id(call->link)};
     struct viewer_key viewer;

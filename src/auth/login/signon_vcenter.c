@@ -434,16 +434,14 @@ void signon_forget_plugin_people(struct signon *s) {
 }
 
 /* Takes the reference to `objects`. */
-static int name_plugin_person(struct signon *s, struct rights_subject *subject, struct shared_objects *objects,
-                              struct signon_plugin_person *out, struct err *err) {
+static int name_plugin_person(struct rights_subject *subject, struct shared_objects *objects, struct signon_plugin_person *out,
+                              struct err *err) {
     char *id = principal_vc_id(rights_subject_vcenter(subject), rights_subject_user(subject));
-    enum role mapped;
     if (!id) {
         shared_objects_unref(objects);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    mapped = signon_mapped_role(s, id, NULL);
-    *out = (struct signon_plugin_person){id, mapped > ROLE_USER ? mapped : ROLE_USER, objects};
+    *out = (struct signon_plugin_person){id, objects};
     return 0;
 }
 
@@ -464,7 +462,7 @@ bool signon_find_plugin_person(struct signon *s, const struct signon_credential 
         shared_objects_unref(known.objects);
         return false;
     }
-    return !name_plugin_person(s, subject, known.objects, out, NULL);
+    return !name_plugin_person(subject, known.objects, out, NULL);
 }
 
 int signon_take_plugin_person(struct signon *s, struct signon_check *check, struct signon_plugin_person *out, struct err *err) {
@@ -475,7 +473,7 @@ int signon_take_plugin_person(struct signon *s, struct signon_check *check, stru
     if (rc)
         return rc;
     subject = rights_subject_get(s->cache, &(struct rights_person){check->credential.vcenter_id, outcome->who.user_name, NULL});
-    rc = subject ? name_plugin_person(s, subject, shared_objects_ref(outcome->rights), out, err)
+    rc = subject ? name_plugin_person(subject, shared_objects_ref(outcome->rights), out, err)
                  : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc) {
         rights_subject_offer(subject, shared_objects_ref(outcome->rights));

@@ -65,7 +65,6 @@ int signon_login_vcenter(struct signon *signon, const struct actor *actor, struc
 /* Such a person. Freed by signon_plugin_person_done. */
 struct signon_plugin_person {
     char *principal_id;
-    enum role role;                 /* with what role mappings give now */
     struct shared_objects *objects; /* what the vCenter lets it view */
 };
 void signon_plugin_person_done(struct signon_plugin_person *person); /* NULL is allowed */
