@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +14,7 @@
 #include "limits.h"
 #include "object_ref.h"
 #include "str.h"
+#include "strbuf.h"
 #include "uuid.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -453,6 +455,33 @@ bool name_is_ascii(const char *name) {
 
 bool name_same(const char *a, const char *b) {
     return a && b ? !name_compare(a, b) : a == b;
+}
+
+/* -- names in commands that people are told to type ---------------------------------------------------------------- */
+
+#define PLAIN LETTERS DIGITS "._-" /* what every shell takes as it is */
+
+const char *name_word(const char *name, const char *id) {
+    return str_empty(name) || name[strspn(name, PLAIN)] || *name == '-' ? id : name;
+}
+
+struct name_quoted name_quote(const char *text) {
+    struct name_quoted out = {"NAME"};
+    _cleanup_strbuf_ struct strbuf word;
+    strbuf_init(&word, sizeof(out.text) - 1);
+    if (str_empty(text))
+        return out;
+    if (!text[strspn(text, PLAIN "@:/+,=%")]) {
+        strbuf_adds(&word, text);
+    } else {
+        strbuf_adds(&word, "'");
+        for (; *text; text++) /* between apostrophes stands anything but one */
+            strbuf_adds(&word, *text == '\'' ? "'\\''" : (char[]){*text, '\0'});
+        strbuf_adds(&word, "'");
+    }
+    if (!word.failed)
+        (void)snprintf(out.text, sizeof(out.text), "%s", word.data);
+    return out;
 }
 
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */

@@ -77,6 +77,18 @@ bool name_is_ascii(const char *name);
 /* Are these one name? True also if both are NULL. */
 bool name_same(const char *a, const char *b);
 
+/* -- names in commands that people are told to type ---------------------------------------------------------------- */
+
+/* How they type a thing that has an id: by its name, or by its id where a shell would not take the name as it is. Borrowed. */
+const char *name_word(const char *name, const char *id);
+
+#define NAME_QUOTED_BYTES 1024
+struct name_quoted {
+    char text[NAME_QUOTED_BYTES];
+};
+/* How they type what has nothing but its text: as it is where a shell takes it so, else as 'it'\''s $HOME'. "NAME" if there is none, or no room for it. */
+struct name_quoted name_quote(const char *text);
+
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */
 
 #define PASSWORD_CHARS_MIN \

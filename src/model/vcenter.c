@@ -27,11 +27,6 @@ void vcenter_done(struct vcenter *vc) {
     members_done(vcenter_members, vc, sizeof(*vc));
 }
 
-const char *vcenter_word(const char *name, const char *id) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    return str_empty(name) || name[strspn(name, plain)] || *name == '-' ? id : name;
-}
-
 void vcenter_free(struct vcenter *vc) {
     vcenter_done(vc);
     free(vc);

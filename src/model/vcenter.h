@@ -52,8 +52,6 @@ static const struct member vcenter_members[] = {
     MEMBERS_END,
 };
 void vcenter_done(struct vcenter *vc);
-/* How people type a vCenter in a command: its name, or its id where a shell would not take the name as it is. Borrowed. */
-const char *vcenter_word(const char *name, const char *id);
 void vcenter_free(struct vcenter *vc); /* done + free; NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int vcenter_copy(const struct vcenter *from, struct vcenter *out, struct err *err);

@@ -28,6 +28,7 @@
 #include "log.h"
 #include "login_call.h"
 #include "metric.h"
+#include "names.h"
 #include "net_addr.h"
 #include "reply.h"
 #include "login.h"
@@ -204,7 +205,8 @@ static bool login_service_may_delegate(struct api_call *call) {
     struct service_caller *service = login_of(call)->service;
     if (!service->refusal.code && !service->may_delegate) {
         (void)err_set(&service->refusal, ERR_FORBIDDEN, "the service account \"%s\" may not act for people", service->name);
-        (void)err_remedy(&service->refusal, "an administrator runs: kaasctl service set %s --may-delegate", service->name);
+        (void)err_remedy(&service->refusal, "an administrator runs: kaasctl service set %s --may-delegate",
+                         name_word(service->name, service->id));
     }
     return !service->refusal.code;
 }
@@ -666,7 +668,8 @@ static int find_own_hx(const struct api_call *call, const char *reference, const
         return err_remedy(err, "give its id");
     }
     (void)err_set(err, ERR_NOT_FOUND, "the service account is for no HX cluster \"%.100s\"", reference);
-    return err_remedy(err, "an administrator runs: kaasctl service set %s --add-hx-cluster HX", login_of(call)->service->name);
+    return err_remedy(err, "an administrator runs: kaasctl service set %s --add-hx-cluster HX",
+                      name_word(login_of(call)->service->name, login_of(call)->service->id));
 }
 
 /* A code for the panel is bound to one page of an HX cluster: at the address that somebody vouched for, or at the one that people use, if it says so. */

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "login_call.h"
 #include "metric.h"
+#include "names.h"
 #include "pages.h"
 #include "platform_links.h"
 #include "plugin_manifest.h"
@@ -51,7 +52,7 @@ static void check_link(struct link *link, struct findings *out) {
     finding_say(&f, f.status, "%s", report.reason[0] ? report.reason : link_state_name(report.state));
     if (report.state == LINK_NOT_REGISTERED) {
         finding_advise(&f, "run: kaasctl vcenter register %.100s --user administrator@vsphere.local",
-                       vcenter_word(f.subject, link_id(link)));
+                       name_word(f.subject, link_id(link)));
     } else {
         finding_advise(&f, "%s", report.remedy);
         tell_verdict(link, &f);

@@ -8,6 +8,7 @@
 #include "digest.h"
 #include "inventory.h"
 #include "member_json.h"
+#include "names.h"
 #include "ovf_install.h"
 #include "platform_links.h"
 #include "problem.h"
@@ -318,7 +319,7 @@ static json_t *result_json(struct api_call *call, const struct ovf_install_resul
     json_put(object, "works",
              json_pack("[s, s]", "the plug-in of the vSphere Client, as soon as the vCenter has fetched it",
                        "HX Connect finds this service by its extension record"));
-    json_put(object, "remaining", h_vcenters_remaining(vc ? vc->name : "VCENTER"));
+    json_put(object, "remaining", h_vcenters_remaining(vc ? name_word(vc->name, vc->id) : "VCENTER"));
     return object;
 }
 

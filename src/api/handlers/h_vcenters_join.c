@@ -489,8 +489,8 @@ int h_vcenters_rescan(struct api_call *call, struct http_response *resp, struct 
     int rc = link_get_info(call->link, &info, err);
     if (!rc && !info.registered_at_ms) {
         (void)err_set(err, ERR_NOT_REGISTERED, "we are not registered with vCenter %s", info.name);
-        rc = err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
-                        vcenter_word(info.name, info.id));
+        rc =
+            err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local", name_word(info.name, info.id));
     }
     vcenter_done(&info);
     if (!rc)

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "names.h"
 #include "query.h"
 #include "secret.h"
 #include "str.h"
@@ -118,7 +119,7 @@ int login_use_vcenter(struct api_call *call, const char *reference, struct err *
     if (!rc && !vc->registered_at_ms) {
         (void)err_set(err, ERR_NOT_REGISTERED, "vCenter %s is configured, but not joined yet", vc->name);
         rc = err_remedy(err, "an administrator runs: kaasctl vcenter register %s --user administrator@vsphere.local",
-                        vcenter_word(vc->name, vc->id));
+                        name_word(vc->name, vc->id));
     }
     return rc ? rc : api_use_link(call, vc->id, err);
 }

@@ -8,6 +8,7 @@
 #include "audit_store.h"
 #include "clock.h"
 #include "directories_private.h"
+#include "names.h"
 #include "user_store.h"
 #include "str.h"
 #include "strbuf.h"
@@ -301,6 +302,6 @@ void services_check_health(const struct inventory_platform *platform, struct fin
                 "%u client certificates of service accounts have ended or will within %d days; first of \"%s\" at %s",
                 found.count, X509_EXPIRY_WARNING_DAYS, found.account->name, at);
     finding_advise(&f, "give the new certificate beside the old one: kaasctl service set %s --add-certificate FILE",
-                   found.account->name);
+                   name_word(found.account->name, found.account->id));
     findings_add(out, &f);
 }

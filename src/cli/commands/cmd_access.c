@@ -117,7 +117,8 @@ static int cmd_grant_find_vsphere(struct cli *cli, const char *text, char **id, 
     if (!place.count) {
         (void)err_set(err, ERR_NOT_FOUND, "there is no vSphere cluster \"%s\"%s%s", place.path, vcenter ? " on vCenter " : "",
                       vcenter ? json_get_string(vcenter, "name") : "");
-        return err_remedy(err, "see: kaasctl vcenter clusters %s", vcenter ? json_get_string(vcenter, "name") : "VCENTER");
+        return err_remedy(err, "see: kaasctl vcenter clusters %s",
+                          vcenter ? name_word(json_get_string(vcenter, "name"), json_get_string(vcenter, "id")) : "VCENTER");
     }
     if (place.count > 1) {
         (void)err_set(err, ERR_AMBIGUOUS, "\"%s\" fits %zu vSphere clusters", text, place.count);
@@ -215,7 +216,11 @@ int cmd_grant_remove(struct cli *cli, json_t *body, struct err *err) {
         return 0;
     name = group ? group : person ? person : json_get_string(body, "principal_id");
     (void)err_set(err, ERR_NOT_FOUND, "%.200s has no grant on this", name);
-    return err_remedy(err, "see: kaasctl grant list --%s '%.150s'", group ? "group" : person ? "person" : "principal", name);
+    return err_remedy(err, "see: kaasctl grant list --%s %s",
+                      group    ? "group"
+                      : person ? "person"
+                               : "principal",
+                      name_quote(name).text);
 }
 
 /* -- role mappings ---------------------------------------------------------------------------------------------------------------- */

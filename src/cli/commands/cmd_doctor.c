@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "finding.h"
 #include "http_client.h"
+#include "names.h"
 #include "net_addr.h"
 #include "setup_check.h"
 #include "setup_files.h"
@@ -250,7 +251,7 @@ static void cmd_doctor_add_vcenter(json_t *findings, const json_t *vcenter) {
     } else {
         finding_say(&f, str_eq(state, "unreachable") || str_eq(state, "refused") ? FINDING_FAILED : FINDING_WARNING, "%s%s%.900s",
                     state, reason ? ": " : "", reason ? reason : "");
-        finding_advise(&f, "look closer: kaasctl doctor --vcenter %.200s", vcenter_word(name, json_get_string(vcenter, "id")));
+        finding_advise(&f, "look closer: kaasctl doctor --vcenter %.200s", name_word(name, json_get_string(vcenter, "id")));
     }
     cmd_doctor_add(findings, &f);
 }

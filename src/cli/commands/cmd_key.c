@@ -6,6 +6,7 @@
 
 #include "cli_command.h"
 #include "forget.h"
+#include "names.h"
 #include "os_user.h"
 #include "setup_files.h"
 #include "str.h"
@@ -167,26 +168,26 @@ int cmd_key_remove_master(struct cli *cli, struct err *err) {
 
 /* A line for each thing that has to be registered or typed anew, with the command for it. */
 static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
-    const char *name = strchr(loss->name, '\'') ? loss->id : loss->name; /* for a shell */
-    const char *user = *loss->user && !strchr(loss->user, '\'') ? loss->user : "NAME", *what = NULL;
+    const struct name_quoted name = name_quote(loss->name), user = name_quote(loss->user);
+    const char *what = NULL;
     _cleanup_free_ char *command = NULL;
     json_t *one;
     switch (loss->table) {
     case SEAL_TABLE_VCENTER_CREDENTIALS:
         what = "vCenter";
-        command = str_format("kaasctl vcenter register '%s' --user ADMINISTRATOR", name);
+        command = str_format("kaasctl vcenter register %s --user ADMINISTRATOR", name.text);
         break;
     case SEAL_TABLE_LDAP_SOURCES:
         what = "directory";
-        command = str_format("kaasctl ldap set '%s' --bind-password-file -", name);
+        command = str_format("kaasctl ldap set %s --bind-password-file -", name.text);
         break;
     case SEAL_TABLE_HX_CREDENTIALS:
         what = "HX user of vCenter";
-        command = str_format("kaasctl vcenter set-hx-credential '%s' --user '%s'", name, user);
+        command = str_format("kaasctl vcenter set-hx-credential %s --user %s", name.text, user.text);
         break;
     case SEAL_TABLE_HX_SECRETS:
         what = "HX cluster";
-        command = str_format("kaasctl hx connect '%s' --user '%s'", name, user);
+        command = str_format("kaasctl hx connect %s --user %s", name.text, user.text);
         break;
     case SEAL_TABLE_SIGNING_KEYS: /* made anew by themselves */
     case SEAL_TABLE_AUDIT_KEYS:
@@ -195,7 +196,7 @@ static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
     }
     one = json_object();
     json_put_string(one, "kind", what);
-    json_put_string(one, "name", name);
+    json_put_string(one, "name", loss->name);
     json_put_string(one, "command", command);
     json_add(list, one);
 }

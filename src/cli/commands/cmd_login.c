@@ -5,6 +5,7 @@
 #include "cli_command.h"
 #include "cli_prompt.h"
 #include "fsutil.h"
+#include "names.h"
 #include "str.h"
 
 #define CA_BYTES_MAX (1024U * 1024U)
@@ -59,7 +60,7 @@ static int login_sign_in(struct cli *cli, json_t *login, struct err *err) {
     if (rc != ERR_PASSWORD_CHANGE)
         return rc ? err_move(err, rc, &why) : 0;
     (void)err_set(err, rc, "somebody else set this password: replace it first");
-    return err_remedy(err, "run: kaasctl --server %s --user %s user password", cli->server, account.user);
+    return err_remedy(err, "run: kaasctl --server %s --user %s user password", cli->server, name_quote(account.user).text);
 }
 
 /* The session of the login before has no use any more. */

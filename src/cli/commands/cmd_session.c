@@ -1,6 +1,7 @@
 /* kaasctl session and whoami: who is signed in, and ending that. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli_command.h"
+#include "names.h"
 
 /* One that has ended by itself meanwhile is no failure. */
 static int cmd_session_end_all(struct cli *cli, const char *principal, struct err *err) {
@@ -82,7 +83,7 @@ int cmd_whoami_tell(struct cli *cli, json_t *who, struct err *err) {
     if (json_get_bool(who, "must_change_password", false)) {
         show_gap(cli);
         show_line(cli, "Somebody else set your password. Nothing else is allowed until you replace it:");
-        show_line(cli, "  kaasctl --server URL --user %s user password", json_get_string(who, "name"));
+        show_line(cli, "  kaasctl --server URL --user %s user password", name_quote(json_get_string(who, "name")).text);
     }
     for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
         const json_t *list = json_object_get(who, lists[i].member);

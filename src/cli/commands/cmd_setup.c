@@ -10,6 +10,7 @@
 #include "cli_prompt.h"
 #include "first_setup.h"
 #include "fsutil.h"
+#include "names.h"
 #include "ovf_env.h"
 #include "secret.h"
 #include "setup_check.h"
@@ -258,7 +259,8 @@ static void cmd_init_tell_next(const struct cmd_init *s) {
     else
         show_line(s->cli, "  kaasd%s", with ? with : "");
     if (json_object_get(s->told, "one_time_password"))
-        show_line(s->cli, "  kaasctl --server %s%s --user %s user password", url, ca ? ca : "", admin ? admin : "admin");
+        show_line(s->cli, "  kaasctl --server %s%s --user %s user password", url, ca ? ca : "",
+                  name_quote(admin ? admin : "admin").text);
     show_line(s->cli, "  kaasctl%s vcenter add ADDRESS", with ? with : "");
 }
 

@@ -6,6 +6,7 @@
 #include "cli_address.h"
 #include "cli_command.h"
 #include "cli_prompt.h"
+#include "names.h"
 #include "secret.h"
 #include "str.h"
 
@@ -136,7 +137,6 @@ int cmd_vcenter_send(struct cli *cli, json_t *body, json_t **answer, struct err 
 /* By what other commands find it: the name, or the id where others have that name, too, or a shell would not take it as it is. */
 int cmd_vcenter_tell_added(struct cli *cli, json_t *made, struct err *err) {
     const char *name = json_get_string(made, "name");
-    const char *quote = strpbrk(name, " \t\"\\$`&|;<>()*?[]#~!") ? "'" : "";
     _cleanup_json_ json_t *all = NULL;
     const json_t *vcenter;
     size_t i, count = 0;
@@ -146,9 +146,9 @@ int cmd_vcenter_tell_added(struct cli *cli, json_t *made, struct err *err) {
     rc = cli_list(cli, "/v2/vcenters", NULL, NULL, &all, err);
     json_array_foreach (all, i, vcenter)
         count += cli_is_vcenter(vcenter, name);
-    if (count > 1 || *name == '-' || strchr(name, '\''))
+    if (count > 1 || *name == '-')
         name = json_get_string(made, "id");
-    show_line(cli, "next: kaasctl vcenter register %s%s%s --user USER", quote, name, quote);
+    show_line(cli, "next: kaasctl vcenter register %s --user USER", name_quote(name).text);
     return rc;
 }
 

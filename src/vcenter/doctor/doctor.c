@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "doctor_private.h"
 #include "link_task.h"
+#include "names.h"
 #include "str.h"
 #include "x509.h"
 
@@ -174,7 +175,7 @@ static int doctor_prepare(struct visit *v, struct err *err) {
         v->report->vc.extension_key = str_dup(v->env->options.extension_key);
     if (!v->vc->extension_key)
         return err_set(err, ERR_NOMEM, "out of memory");
-    v->ref = vcenter_word(v->vc->name, v->vc->id);
+    v->ref = name_word(v->vc->name, v->vc->id);
     (void)login_material_load(v->env->options.store, v->env->options.seal, v->vc->id, &v->material, &v->material_err);
     v->material.refusals = link_refusals(v->link); /* a password that was refused once is sent again by nobody */
     return doctor_make_client(v, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inventory.h"
+#include "names.h"
 #include "platform_store.h"
 #include "query.h"
 #include "rotation_work.h"
@@ -45,7 +46,7 @@ static bool is_account(const struct login_credential *c) {
 static int refuse_none(const struct vcenter *vc, struct err *err) {
     (void)err_set(err, ERR_NOT_FOUND, "no login account is stored for vCenter %s: kaasd logs in there by certificate, or not yet",
                   vc->name);
-    return err_remedy(err, "set one: kaasctl vcenter set-login-account %s --user NAME", vc->name);
+    return err_remedy(err, "set one: kaasctl vcenter set-login-account %s --user NAME", name_word(vc->name, vc->id));
 }
 
 static int load_in_force(struct link *link, struct login_material *out, struct err *err) {
@@ -212,8 +213,8 @@ static int judge(struct link *link, const struct login_account_verdict *v, struc
         err,
         "have a role with these granted to it there (" DOC_PAGE(
             "admin/vcenter.md") ", \"Privileges\"), or have one made: "
-                                "kaasctl vcenter register %.100s --user administrator@vsphere.local --login-account '%.100s' --create-role",
-        vcenter_word(name, link_id(link)), v->user);
+                                "kaasctl vcenter register %.100s --user administrator@vsphere.local --login-account %.100s --create-role",
+        name_word(name, link_id(link)), name_quote(v->user).text);
 }
 
 /* -- one login --------------------------------------------------------------------------------------------------------------- */
@@ -249,7 +250,8 @@ static int try_stored(struct link *link, struct login_account_verdict *out, stru
         (void)err_set(verdict, ERR_CREDENTIALS,
                       "the password of %s was refused; it is not sent again, so that the account is not locked",
                       have.active.user);
-        (void)err_remedy(verdict, "give the right one: kaasctl vcenter set-login-account %s --user %s", name, have.active.user);
+        (void)err_remedy(verdict, "give the right one: kaasctl vcenter set-login-account %s --user %s",
+                         name_word(name, link_id(link)), name_quote(have.active.user).text);
         return str_replace(&out->user, have.active.user, err);
     }
     if (login_account_try(link, &have.active, out, verdict) == ERR_CREDENTIALS)
@@ -322,7 +324,7 @@ static int require_way(struct rotation_work *w, struct err *err) {
     return err_remedy(
         err,
         "open port 80 of the vCenter for us (kaasctl vcenter set %s --tunnel-port 80), or set another account; nothing was changed",
-        w->vc.name);
+        name_word(w->vc.name, w->vc.id));
 }
 
 static int login_account_move_off(struct rotation_work *w, struct err *err) {

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "http_client.h"
 #include "json.h"
+#include "names.h"
 #include "ovf_env.h"
 #include "platform_links.h"
 #include "vcenter_store.h"
@@ -68,7 +69,7 @@ static int check_trust(struct link *link, const struct ovf_env *env, struct err 
         memcmp(vc.pin_sha256, env->thumbprint, sizeof(vc.pin_sha256)) != 0) {
         (void)err_set(err, ERR_CONFLICT,
                       "the OVF environment names another certificate for vCenter %s than the one that is trusted", vc.name);
-        rc = err_remedy(err, "find out which is right: kaasctl vcenter trust %s", vcenter_word(vc.name, vc.id));
+        rc = err_remedy(err, "find out which is right: kaasctl vcenter trust %s", name_word(vc.name, vc.id));
     }
     if (!rc && vc.registered_at_ms)
         rc = err_set(err, ERR_CONFLICT, "we are registered with vCenter %s already", vc.name);

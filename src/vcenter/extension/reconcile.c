@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "link_login.h"
 #include "metric.h"
+#include "names.h"
 #include "platform_links.h"
 #include "str.h"
 #include "vcenter_store.h"
@@ -52,7 +53,7 @@ static void set_problem(struct record_note *note, const char *text, const char *
 /* Where nothing better is known. Gives `out`. */
 static const char *look_remedy(const struct work *w, char out[ERR_REMEDY_BYTES]) {
     (void)snprintf(out, ERR_REMEDY_BYTES, "see what it differs in: kaasctl doctor --vcenter %.100s",
-                   vcenter_word(w->vc.name, w->vc.id));
+                   name_word(w->vc.name, w->vc.id));
     return out;
 }
 
@@ -78,7 +79,7 @@ static void judge_foreign(struct work *w, const char *owner) {
                        w->vc.extension_key, w->vc.name);
     (void)snprintf(note->remedy, sizeof(note->remedy),
                    "if that is a mistake: kaasctl vcenter register %.100s --user administrator@vsphere.local --take-over",
-                   vcenter_word(w->vc.name, w->vc.id));
+                   name_word(w->vc.name, w->vc.id));
 }
 
 /* vCenter does not tell which certificate it has, so what was begun is remembered. */
@@ -135,7 +136,7 @@ static void tell_lacking(struct work *w, const char *privilege) {
                        "the record cannot be repaired by itself: %s is missing on the root folder (it differs in %.200s)",
                        privilege, note->differs);
     (void)snprintf(note->remedy, sizeof(note->remedy), "run: kaasctl vcenter register %.100s --user administrator@vsphere.local",
-                   vcenter_word(w->vc.name, w->vc.id));
+                   name_word(w->vc.name, w->vc.id));
 }
 
 static int reconcile_may(struct work *w, const char *privilege, bool *granted, struct err *err) {
@@ -163,7 +164,7 @@ static int restore_certificate(struct work *w, struct err *err) {
     if (!rc && !material.active.generation) {
         (void)err_set(err, ERR_NOT_REGISTERED, "there is no login credential for vCenter %s", w->vc.name);
         rc = err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
-                        vcenter_word(w->vc.name, w->vc.id));
+                        name_word(w->vc.name, w->vc.id));
     }
     if (!rc)
         rc = login_credential_tell(link_client(w->link), &w->vc, &material.active, err);

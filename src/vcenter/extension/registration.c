@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "names.h"
 #include "vcenter_store.h"
 #include "discovery.h"
 #include "platform_links.h"
@@ -491,8 +492,8 @@ static int step_prove_login(struct registration_work *w, struct err *err) {
     int rc = vim_replace_session(link_client(w->link), log_in_as_chosen, w, err);
     if (rc == ERR_CREDENTIALS)
         return err_remedy(err,
-                          "vCenter took the certificate but does not accept it; again: kaasctl vcenter register %s --user '%s'",
-                          vcenter_word(w->vc.name, w->vc.id), w->account->user);
+                          "vCenter took the certificate but does not accept it; again: kaasctl vcenter register %s --user %s",
+                          name_word(w->vc.name, w->vc.id), name_quote(w->account->user).text);
     if (rc)
         return rc;
     link_note_login(w->link, w->strategy, w->chosen->user);

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "link_login.h"
+#include "names.h"
 #include "rotation_work.h"
 #include "vcenter_store.h"
 #include "x509.h"
@@ -25,7 +26,8 @@ bool rotation_is_due(int64_t not_before_ms, int64_t not_after_ms, const char *sa
 static int refuse_account(const struct rotation_work *w, struct err *err) {
     const struct login_credential *c = &w->have.active;
     (void)err_set(err, ERR_CONFLICT, "we log in to vCenter %s by the account %s, not by a certificate", w->vc.name, c->user);
-    return err_remedy(err, "change its password at the vCenter, then run: kaasctl vcenter set-password %s", w->vc.name);
+    return err_remedy(err, "change its password at the vCenter, then run: kaasctl vcenter set-password %s",
+                      name_word(w->vc.name, w->vc.id));
 }
 
 static int rotation_to_new_certificate(struct rotation_work *w, struct err *err) {
@@ -63,7 +65,8 @@ static int take_password(struct rotation_work *w, const char *password, struct e
     int rc;
     if (!now->generation || now->kind == CREDENTIAL_CERTIFICATE) {
         (void)err_set(err, ERR_CONFLICT, "we log in to vCenter %s by certificate: there is no password", w->vc.name);
-        return err_remedy(err, "for a new certificate run: kaasctl vcenter rotate-certificate %s", w->vc.name);
+        return err_remedy(err, "for a new certificate run: kaasctl vcenter rotate-certificate %s",
+                          name_word(w->vc.name, w->vc.id));
     }
     rc = login_credential_take_account(now->kind, now->user, password, &w->fresh, err);
     if (!rc)

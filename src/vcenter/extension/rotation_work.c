@@ -3,6 +3,7 @@
 #include "rotation_work.h"
 
 #include "clock.h"
+#include "names.h"
 #include "str.h"
 #include "vcenter_store.h"
 #include "x509.h"
@@ -18,7 +19,7 @@ int rotation_work_begin(struct rotation_work *w, const char *action, struct err 
     if (!rc && !w->vc.registered_at_ms) {
         (void)err_set(err, ERR_NOT_REGISTERED, "we are not registered with vCenter %s", w->vc.name);
         rc = err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
-                        vcenter_word(w->vc.name, w->vc.id));
+                        name_word(w->vc.name, w->vc.id));
     }
     return rc ? rc : login_material_load(w->options->store, w->options->seal, w->vc.id, &w->have, err);
 }

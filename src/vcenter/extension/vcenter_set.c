@@ -60,7 +60,8 @@ static int explain_known(struct platform *platform, const struct vcenter *vc, st
     err_clear(err);
     (void)err_set(err, ERR_EXISTS, "at %s:%u answers the vCenter %s (%s), which is configured already with the address %s:%u",
                   vc->address, vc->port, known->name, known->id, known->address, known->port);
-    (void)err_remedy(err, "if it has moved, run: kaasctl vcenter set %s --address %s", known->name, vc->address);
+    (void)err_remedy(err, "if it has moved, run: kaasctl vcenter set %s --address %s", name_word(known->name, known->id),
+                     vc->address);
     vcenter_free(known);
     return ERR_EXISTS;
 }
@@ -134,7 +135,7 @@ static int vcenter_set_remove_row(struct platform *platform, const struct audit_
     int rc = vcenter_store_load(options->store, id, &row, err);
     if (!rc && row->registered_at_ms) {
         rc = err_set(err, ERR_CONFLICT, "we are still registered with vCenter %s", row->name);
-        (void)err_remedy(err, "run first: kaasctl vcenter unregister %s", row->name);
+        (void)err_remedy(err, "run first: kaasctl vcenter unregister %s", name_word(row->name, row->id));
     }
     if (!rc)
         rc = vcenter_store_delete(options->store, id, now.at_ms, &now, err);

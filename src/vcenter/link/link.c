@@ -14,6 +14,7 @@
 #include "limits.h"
 #include "link_login.h"
 #include "link_work.h"
+#include "names.h"
 #include "str.h"
 #include "uuid.h"
 #include "vcenter_store.h"
@@ -169,7 +170,7 @@ size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COU
 /* Needs the lock. Without a registration there is no session to judge by. */
 static void link_judge_answer(struct link *link) {
     if (link->info.registered_at_ms)
-        verdicts_note_answer(&link->verdicts, vcenter_word(link->info.name, link->info.id), clock_wall_ms());
+        verdicts_note_answer(&link->verdicts, name_word(link->info.name, link->info.id), clock_wall_ms());
     else
         verdicts_note_reached(&link->verdicts, clock_wall_ms());
 }
@@ -195,7 +196,7 @@ static void link_note_failure(struct link *link, int rc, const struct err *err) 
         return;
     fault = err ? vc_fault_of(err, link->report.record.state) : VC_FAULT_NONE;
     if (fault)
-        verdicts_note_fault(&link->verdicts, fault, err, vcenter_word(link->info.name, link->info.id), clock_wall_ms());
+        verdicts_note_fault(&link->verdicts, fault, err, name_word(link->info.name, link->info.id), clock_wall_ms());
 }
 
 /* Needs the lock. False for what comes too late: a call that began after this one has ended before. */
@@ -296,7 +297,7 @@ void link_note_clock(struct link *link, int64_t off_s) {
 void link_note_objects(struct link *link, struct verdict_object **objects, size_t count) {
     LOCKED(&link->lock);
     if (link->report.state == LINK_CONNECTED)
-        verdicts_take_objects(&link->verdicts, objects, count, vcenter_word(link->info.name, link->info.id), clock_wall_ms());
+        verdicts_take_objects(&link->verdicts, objects, count, name_word(link->info.name, link->info.id), clock_wall_ms());
 }
 
 void link_inherit_verdicts(struct link *link, struct link *from) {
@@ -349,7 +350,7 @@ static void explain_trust(struct link *link, struct err *err) {
     (void)err_because(err, why.cause);
     (void)err_remedy(
         err, "nothing is sent to it; compare the SHA-256 with the one the vCenter shows, then run: kaasctl vcenter trust %s",
-        vcenter_word(vc.name, vc.id));
+        name_word(vc.name, vc.id));
 }
 
 static int save_about(struct link *link, const struct vim_about *about, struct err *err) {

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "link_env.h"
+#include "names.h"
 #include "vcenter_store.h"
 #include "secret.h"
 #include "str.h"
@@ -292,7 +293,7 @@ static void link_login_prefer(enum vim_strategy *strategies, size_t count, const
 
 static int fail_no_way(const struct vcenter *vc, struct err *err) {
     (void)err_set(err, ERR_CONFIG, "vCenter %s has neither a tunnel port nor a direct port to log in by certificate", vc->name);
-    return err_remedy(err, "set one: kaasctl vcenter set %s --tunnel-port 80", vcenter_word(vc->name, vc->id));
+    return err_remedy(err, "set one: kaasctl vcenter set %s --tunnel-port 80", name_word(vc->name, vc->id));
 }
 
 static int try_certificate(const struct login_target *target, const struct login_credential *c, struct login_used *used,
@@ -318,17 +319,17 @@ static int fail_refused(const struct vcenter *vc, const struct login_credential 
         (void)err_set(err, ERR_CREDENTIALS, "the account %s is locked at vCenter %s; its password is not sent again", c->user,
                       vc->name);
         (void)err_remedy(err, "unlock it there (Administration, Users and Groups), then: kaasctl vcenter set-password %s",
-                         vcenter_word(vc->name, vc->id));
+                         name_word(vc->name, vc->id));
     } else if (cause == ERR_CAUSE_PASSWORD_ENDED) {
         (void)err_set(err, ERR_CREDENTIALS, "the password of %s has expired at vCenter %s; it is not sent again", c->user,
                       vc->name);
         (void)err_remedy(err, "give the account a new one there, then: kaasctl vcenter set-password %s",
-                         vcenter_word(vc->name, vc->id));
+                         name_word(vc->name, vc->id));
     } else {
         (void)err_set(err, ERR_CREDENTIALS,
                       "vCenter %s refuses the password of %s; it is not sent again, so that the account is not locked", vc->name,
                       c->user);
-        (void)err_remedy(err, "give the right one: kaasctl vcenter set-password %s", vcenter_word(vc->name, vc->id));
+        (void)err_remedy(err, "give the right one: kaasctl vcenter set-password %s", name_word(vc->name, vc->id));
     }
     (void)err_because(err, cause);
     return ERR_CREDENTIALS;
@@ -369,7 +370,7 @@ int login_with_material(struct vim_client *client, const struct vcenter *vc, str
     if (rc == ERR_NOT_REGISTERED) {
         (void)err_set(err, ERR_NOT_REGISTERED, "there is no login credential for vCenter %s", vc->name);
         return err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
-                          vcenter_word(vc->name, vc->id));
+                          name_word(vc->name, vc->id));
     }
     return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "metric.h"
+#include "names.h"
 #include "platform_links.h"
 #include "str.h"
 #include "watch_run.h"
@@ -98,7 +99,7 @@ static void each_of_link(struct link *link, void *arg) {
     if (link_get_info(link, &vc, NULL))
         return;
     link_get_name(link, label);
-    const char *word = vcenter_word(label, vc.id);
+    const char *word = name_word(label, vc.id);
     if (ends->login_not_after_ms && vc.registered_at_ms)
         to->fn(to->arg, &(struct expiry){"login", label, word, ends->login_not_after_ms});
     if (ends->vcenter_not_after_ms)

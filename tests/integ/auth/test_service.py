@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import shlex
 import signal
 import uuid
 from collections.abc import Iterator
@@ -226,6 +227,15 @@ def test_without_the_permission_it_acts_for_nobody(place: Place) -> None:
     assert controller.page(controller.sign_in()) == EAST_NAMES
     line = next(place.admin.items("/v2/audit", action="login", acting_id=account["principal_id"]))
     assert (line["principal_name"], line["result"]) == (VIEWER, "forbidden")
+
+
+def test_its_remedy_can_be_typed_whatever_it_is_called(place: Place) -> None:
+    _, controller = place.new(may_delegate=False, name=f"it's $HOME {uuid.uuid4().hex[:8]}")
+    problem = refused(controller.try_sign_in(place.vcenter, VIEWER), 403, "forbidden")
+    kaasctl, *words = shlex.split(problem["remedy"].removeprefix("an administrator runs: "))
+    assert kaasctl == "kaasctl"
+    place.world.kaasd.ctl.ok(*words)
+    assert controller.page(controller.sign_in_for(place.vcenter, VIEWER)) == EAST_NAMES
 
 
 def test_unknown_users_and_programs_are_refused(place: Place) -> None:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import shlex
 import subprocess
 import uuid
 from collections.abc import Iterator
@@ -48,6 +49,17 @@ def test_a_one_time_password_is_made_and_must_be_changed(world: World, name: str
     assert changed.returncode == 0, changed.stderr
     assert remote(world, name, OTHER, "cluster", "list").returncode == 0
     assert "user password" not in remote(world, name, OTHER, "whoami").stdout
+
+
+def test_what_is_printed_can_be_typed_whatever_the_name_is(world: World) -> None:
+    odd = f"it's $HOME {uuid.uuid4().hex[:6]}"
+    found = ONE_TIME_PASSWORD.search(world.kaasd.ctl.ok("user", "add", odd))
+    assert found
+    try:
+        (printed,) = (line for line in remote(world, odd, found.group(1), "whoami").stdout.splitlines() if "user password" in line)
+        assert shlex.split(printed) == ["kaasctl", "--server", "URL", "--user", odd, "user", "password"]
+    finally:
+        world.kaasd.ctl.ok("user", "remove", odd, "--yes")
 
 
 def test_the_old_password_is_asked_for_once(world: World, name: str) -> None:

@@ -379,6 +379,37 @@ static void letters_stay_letters(void **state) {
     assert_int_equal(changed, 947); /* and the 26 of ASCII: as many as Windows' table has */
 }
 
+static void quoted_names(void **state) {
+    static const char *const rows[][2] = {
+        {"admin@vsphere.local", "admin@vsphere.local"},
+        {"https://kaas.example.com:8443/", "https://kaas.example.com:8443/"},
+        {"a b", "'a b'"},
+        {"it's $HOME", "'it'\\''s $HOME'"},
+        {"''", "''\\'''\\'''"},
+        {"CORP\\kaas", "'CORP\\kaas'"},
+        {"m\xc3\xbcller", "'m\xc3\xbcller'"},
+        {"$(id) `id`\"", "'$(id) `id`\"'"},
+        {"", "NAME"},
+        {NULL, "NAME"},
+    };
+    char longest[NAME_QUOTED_BYTES];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++)
+        assert_string_equal(name_quote(rows[i][0]).text, rows[i][1]);
+    memset(longest, '\'', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    assert_string_equal(name_quote(longest).text, "NAME"); /* half a quotation would be worse */
+}
+
+static void words_for_things(void **state) {
+    (void)state;
+    assert_string_equal(name_word("vc.example.com", "id"), "vc.example.com");
+    assert_string_equal(name_word("it's $HOME", "id"), "id");
+    assert_string_equal(name_word("-x", "id"), "id");
+    assert_string_equal(name_word("a b", "id"), "id");
+    assert_string_equal(name_word("", "id"), "id");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(object_names),
@@ -391,6 +422,8 @@ int main(void) {
         cmocka_unit_test(url_length_and_silence),
         cmocka_unit_test(morefs_and_addresses),
         cmocka_unit_test(free_texts),
+        cmocka_unit_test(quoted_names),
+        cmocka_unit_test(words_for_things),
         cmocka_unit_test(names_without_case),
         cmocka_unit_test(names_have_one_spelling),
         cmocka_unit_test(letters_stay_letters),
