@@ -268,12 +268,12 @@ int registration_store_load(struct store *store, const char *vcenter_id, struct 
     int rc =
         store_query_row(store,
                         "SELECT registration_no, repaired_at_ms, repaired, role_name, role_id, role_principal, certificate_due,"
-                        " object_role_id, role_objects"
+                        " object_role_id, role_objects, role_on_used"
                         " FROM vcenter_registrations WHERE vcenter_id = ?",
                         DB_ARGS(db_text(vcenter_id)),
                         DB_INTO(DB_TO(row.registration_no), DB_TO(row.repaired_at_ms), DB_TO(row.repaired), DB_TO(row.role_name),
                                 DB_TO(row.role_id), DB_TO(row.role_principal), DB_TO(row.is_certificate_due),
-                                DB_TO(row.object_role_id), DB_TO(row.role_objects)),
+                                DB_TO(row.object_role_id), DB_TO(row.role_objects), DB_TO(row.is_role_on_used)),
                         NULL, err);
     if (rc)
         registration_row_done(&row);
@@ -329,11 +329,11 @@ int registration_store_set_role(struct store *store, const char *vcenter_id, con
                                 struct err *err) {
     struct registration_write call = {
         vcenter_id,
-        "UPDATE vcenter_registrations SET role_name = ?, role_id = ?, role_principal = ?, object_role_id = ?, role_objects = ?"
-        " WHERE vcenter_id = ?",
+        "UPDATE vcenter_registrations SET role_name = ?, role_id = ?, role_principal = ?, object_role_id = ?, role_objects = ?,"
+        " role_on_used = ? WHERE vcenter_id = ?",
         DB_ARGS(db_text(role ? role->role_name : NULL), db_number(role ? role->role_id : 0),
                 db_text(role ? role->role_principal : NULL), db_number(role ? role->object_role_id : 0),
-                db_text(role ? role->role_objects : NULL), db_text(vcenter_id)),
+                db_text(role ? role->role_objects : NULL), db_number(role && role->is_role_on_used), db_text(vcenter_id)),
         0};
     return store_tx(store, registration_write, &call, err);
 }

@@ -89,6 +89,7 @@ struct registration_row {
     char *role_principal; /* whom we gave it to, a line each: more than one after registrations that did not end; NULL: nobody */
     int object_role_id;   /* the role that we made for objects; 0: none */
     char *role_objects;   /* on which we gave it to the same: "Datacenter:datacenter-2 ..."; NULL: on none */
+    bool is_role_on_used; /* these were found, as what is used; false: somebody named them */
 };
 void registration_row_done(struct registration_row *row); /* frees the texts, zeroes; NULL is allowed */
 CLEANUP_DEFINE(struct registration_row, registration_row_done);

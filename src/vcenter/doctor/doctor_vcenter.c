@@ -7,10 +7,8 @@
 #include "clock.h"
 #include "doctor_private.h"
 #include "extension_record.h"
-#include "inventory.h"
 #include "manifest_log.h"
 #include "replica_store.h"
-#include "snapshot.h"
 #include "str.h"
 #include "verdict_ask.h"
 #include "watch_run.h"
@@ -246,41 +244,38 @@ static enum finding_status tell_gone(const struct judged *j, struct strbuf *text
     return status;
 }
 
-/* The vSphere clusters that HX has registered and our account does not see: kept from it on purpose, new since it got its role, or gone. */
-static void doctor_tell_unseen_hx(const struct visit *v, struct strbuf *text) {
-    struct inventory *inventory = v->env->options.inventory;
-    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory ? inventory_get(inventory) : NULL;
-    _cleanup_done_(vim_key_list_done) struct vim_key_list keys = {0};
-    _cleanup_done_(object_set_done) struct object_set unseen = {0};
-    struct object_ref ref;
-    char moref[MOREF_BYTES];
-    if (!snapshot || v->own.is_extension || vim_list_extension_keys(v->client, &keys, NULL))
-        return;
-    for (size_t i = 0; i < keys.count; i++) {
-        const struct vsphere_cluster *seen;
-        if (!hx_extension_key_parse(keys.items[i], moref) || object_ref_make(v->vc->id, moref, &ref, NULL))
+/* The vSphere clusters that HX has registered and our account does not see: kept from it on purpose, or new since it got its role. A warning where nobody named
+ * what it is for: *remedy says what to do then. */
+static enum finding_status tell_unseen_hx(const struct visit *v, const struct judged *j, struct strbuf *text,
+                                          const char **remedy) {
+    size_t count = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        const struct verdict_object *o = &j->objects[i];
+        if (!o->is_unseen_hx)
             continue;
-        seen = inventory_find_vsphere(snapshot->platform, &ref);
-        if ((!seen || seen->is_gone) && !object_set_has(&unseen, &ref)) /* some have two keys */
-            (void)object_set_add(&unseen, &ref, NULL);
+        *remedy = o->authorised.fault ? o->authorised.remedy : NULL;
+        if (!count)
+            strbuf_addf(text, "%s; HX has also registered ", text->len ? "" : "all that we need are there");
+        if (count < PATHS_MAX)
+            strbuf_addf(text, "%s%s", count ? ", " : "", o->path);
+        count++;
     }
-    if (!unseen.count)
-        return;
-    strbuf_adds(text, "all that we need are there; HX has also registered ");
-    for (size_t i = 0; i < unseen.count && i < PATHS_MAX; i++)
-        strbuf_addf(text, "%s%s", i ? ", " : "", unseen.items[i].moref);
-    if (unseen.count > PATHS_MAX)
-        strbuf_addf(text, " and %zu more", unseen.count - PATHS_MAX);
+    if (!count)
+        return FINDING_OK;
+    if (count > PATHS_MAX)
+        strbuf_addf(text, " and %zu more", count - PATHS_MAX);
     strbuf_addf(
         text,
-        ", which %s does not see: kept from it, gone, or new; what is new shows after registering again with --create-role, and --on as before",
+        ", which %s does not see: kept from it, or new; what is new shows after registering again with --create-role, and --on as before",
         v->own.user_name);
+    return *remedy ? FINDING_WARNING : FINDING_OK;
 }
 
 void doctor_look_privileges(struct visit *v, struct finding *f) {
     _cleanup_free_ struct verdict_object *objects = NULL;
     _cleanup_strbuf_ struct strbuf text;
-    enum finding_status worst = FINDING_OK;
+    enum finding_status worst = FINDING_OK, unseen;
+    const char *unseen_remedy = NULL;
     struct err err = {0};
     struct judged judged;
     size_t count = 0;
@@ -296,12 +291,13 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
         const enum finding_status status = tell_missing(&judged, &need, &text);
         worst = status > worst ? status : worst;
     }
-    if (!text.len)
-        doctor_tell_unseen_hx(v, &text);
-    finding_say(f, worst, "%s", text.len ? text.data : "all that we need are there");
+    unseen = tell_unseen_hx(v, &judged, &text, &unseen_remedy);
+    finding_say(f, unseen > worst ? unseen : worst, "%s", text.len ? text.data : "all that we need are there");
     if (worst != FINDING_OK)
         finding_advise(f, "grant %s a role with these there (" DOC_PAGE("admin/vcenter.md") ", \"Privileges\")",
                        v->own.user_name);
+    else if (unseen_remedy)
+        finding_advise(f, "%s", unseen_remedy);
 }
 
 #define MANIFEST_WAIT_MS 120000 /* vCenter may take so long to fetch it after a registration */

@@ -276,12 +276,13 @@ static int drop_object_role(struct registration_work *w, struct err *err) {
 
 /* Whoever had it keeps it where no account is given. */
 static int registration_remember(struct registration_work *w, const char *accounts, const char *objects, struct err *err) {
-    const bool is_granted = w->joining->login.user;
+    const bool is_granted = w->joining->login.user, is_named = w->joining->role_everywhere || w->joining->role_on_count;
     const struct registration_row made = {.role_name = (char *)(uintptr_t)w->joining->role_name, /* borrowed, as the others */
                                           .role_id = w->role_id,
                                           .role_principal = is_granted ? (char *)(uintptr_t)accounts : w->row.role_principal,
                                           .object_role_id = w->object_role_id,
-                                          .role_objects = is_granted ? (char *)(uintptr_t)objects : w->row.role_objects};
+                                          .role_objects = is_granted ? (char *)(uintptr_t)objects : w->row.role_objects,
+                                          .is_role_on_used = is_granted ? !is_named : w->row.is_role_on_used};
     return registration_store_set_role(w->env->options.store, w->vc.id, &made, err);
 }
 

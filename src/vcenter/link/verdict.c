@@ -100,10 +100,36 @@ void verdicts_note_fault(struct verdicts *v, enum vc_fault fault, const struct e
 
 /* -- privileges ------------------------------------------------------------------------------------------------------------ */
 
+#define UNSEEN_TOLD_MAX 10
+
+static bool verdict_is_unseen(const struct verdict_object *o) {
+    return o->is_unseen_hx && o->authorised.value == VERDICT_NO;
+}
+
+/* All of them in one sentence. */
+static void verdicts_say_unseen(const struct verdicts *v, struct strbuf *text) {
+    size_t count = 0, told = 0;
+    for (size_t i = 0; i < v->count; i++)
+        count += verdict_is_unseen(&v->objects[i]);
+    if (!count)
+        return;
+    strbuf_addf(text, "%sHX has registered %zu vSphere cluster%s that our account does not see: ", text->len ? "; " : "", count,
+                count == 1 ? "" : "s");
+    for (size_t i = 0; i < v->count && told < UNSEEN_TOLD_MAX; i++)
+        if (verdict_is_unseen(&v->objects[i]))
+            strbuf_addf(text, "%s%s", told++ ? ", " : "", v->objects[i].path);
+    if (count > told)
+        strbuf_addf(text, " and %zu more", count - told);
+}
+
 /* "System.Read, Global.LogEvent missing on /DC0/host/HX-East". */
 static void verdict_object_say(const struct verdict_object *o, enum vc_fault fault, struct strbuf *text) {
     if (fault == VC_FAULT_OBJECT_GONE) {
         strbuf_addf(text, "%s is gone", o->path);
+        return;
+    }
+    if (o->is_unseen_hx) {
+        strbuf_addf(text, "HX has registered %s, which our account does not see", o->path);
         return;
     }
     for (size_t i = 0; i < o->missing_count; i++)
@@ -121,9 +147,11 @@ static const struct verdict_object *verdicts_find(const struct verdicts *v, cons
 static void verdict_object_judge(struct verdict_object *o, const struct verdict_object *before, const char *name,
                                  int64_t now_ms) {
     const enum vc_fault fault = o->authorised.fault;
+    char remedy[VC_REMEDY_BYTES];
     _cleanup_strbuf_ struct strbuf text;
     struct err err = {0};
     strbuf_init(&text, ERR_TEXT_BYTES - 1);
+    (void)snprintf(remedy, sizeof(remedy), "%s", o->authorised.remedy);
     if (before)
         o->authorised = before->authorised;
     if (!fault) {
@@ -132,6 +160,7 @@ static void verdict_object_judge(struct verdict_object *o, const struct verdict_
     }
     verdict_object_say(o, fault, &text);
     (void)err_set(&err, ERR_UPSTREAM_DENIED, "%s", text.len ? text.data : o->path);
+    (void)err_remedy(&err, "%s", remedy);
     verdict_set_no(&o->authorised, fault, &err, name, now_ms);
 }
 
@@ -147,11 +176,14 @@ static void verdicts_sum_up(struct verdicts *v, const char *name, int64_t now_ms
         if (bad->value != VERDICT_NO)
             continue;
         first = first ? first : &v->objects[i];
+        if (v->objects[i].is_unseen_hx)
+            continue;
         if (text.len + strlen(bad->text) + 40 < ERR_TEXT_BYTES)
             strbuf_addf(&text, "%s%s", text.len ? "; " : "", bad->text);
         else
             more++;
     }
+    verdicts_say_unseen(v, &text);
     if (!first) {
         verdict_set(&v->of[VERDICT_AUTHORISED], VERDICT_YES, now_ms);
         return;
@@ -159,6 +191,7 @@ static void verdicts_sum_up(struct verdicts *v, const char *name, int64_t now_ms
     if (more)
         strbuf_addf(&text, "; and %zu more", more);
     (void)err_set(&err, ERR_UPSTREAM_DENIED, "%s", text.data);
+    (void)err_remedy(&err, "%s", first->authorised.remedy);
     verdict_set_no(&v->of[VERDICT_AUTHORISED], first->authorised.fault, &err, name, now_ms);
 }
 

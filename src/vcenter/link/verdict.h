@@ -35,6 +35,8 @@ struct verdict_object {
     char path[VERDICT_PATH_BYTES];               /* "/DC0/host/HX-East"; "/": the root folder */
     const char *missing[VERDICT_PRIVILEGES_MAX]; /* static */
     size_t missing_count;
+    bool
+        is_unseen_hx; /* HX has registered it, and our account does not see it; without a fault: somebody named what the account is for */
     struct verdict authorised;
 };
 
@@ -66,6 +68,6 @@ void verdicts_note_reached(struct verdicts *v, int64_t now_ms);
  * it has some, else the fault's. */
 void verdicts_note_fault(struct verdicts *v, enum vc_fault fault, const struct err *err, const char *name, int64_t now_ms);
 
-/* Privileges were asked about. Takes over `objects` with path, missing and fault, whose times begin where the object was not there before or had another
+/* Privileges were asked about. Takes over `objects` with path, missing, fault and remedy (""; the fault's), whose times begin where the object was not there before or had another
  * value; *objects is emptied. */
 void verdicts_take_objects(struct verdicts *v, struct verdict_object **objects, size_t count, const char *name, int64_t now_ms);

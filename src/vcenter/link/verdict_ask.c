@@ -8,11 +8,14 @@
 #include "clock.h"
 #include "inventory.h"
 #include "link.h"
+#include "names.h"
 #include "query.h"
 #include "snapshot.h"
 #include "str.h"
 #include "strbuf.h"
+#include "vcenter_store.h"
 #include "vim_authorization.h"
+#include "watch_mirror.h"
 #include "watch_run.h"
 
 /* -- what we need ---------------------------------------------------------------------------------------------------------- */
@@ -46,9 +49,11 @@ struct asking {
     struct vim_user_session own;
     struct verdicts before; /* of the link: paths, and what we may not see any more */
     struct verdict_object *objects;
-    size_t count, in_use; /* those behind in_use were known before, and are nowhere any more */
+    size_t count,
+        in_use; /* those behind in_use were known before, and are nowhere any more, or are HX clusters that show nowhere */
     bool *granted;
     enum vim_entity_state *states;
+    char *unseen_remedy; /* malloc'ed; NULL: that the account does not see all HX clusters is what somebody wants */
 };
 
 static bool verdict_is_needed(const struct asking *a, const struct need *need, bool is_root) {
@@ -94,11 +99,58 @@ static bool verdict_is_listed(const struct asking *a, const char *moref) {
     return false;
 }
 
+#define UNSEEN_ASKED_MAX 50 /* who may register extensions may register any number */
+
+static bool verdict_is_watched(const struct watch_inventory *watched, const char *moref) {
+    for (size_t i = 0; i < watched->count; i++)
+        if (str_eq(watched->clusters[i].moref, moref))
+            return true;
+    return false;
+}
+
+/* What HX has registered and the watch does not show: it may be kept from our account, or gone. */
+static void verdict_add_unseen_hx(struct asking *a, const struct watch_inventory *watched) {
+    const size_t before = a->count;
+    char moref[MOREF_BYTES];
+    for (size_t i = 0; i < watched->keys.count && a->count - before < UNSEEN_ASKED_MAX; i++) {
+        if (!hx_extension_key_parse(watched->keys.items[i], moref) || verdict_is_watched(watched, moref) ||
+            verdict_is_listed(a, moref)) /* some have two keys */
+            continue;
+        a->objects[a->count].is_unseen_hx = true;
+        verdict_add(a, moref, NULL);
+    }
+}
+
+/* Where the places of the account's role were not named but found, it is to have it on HX clusters that come, too. */
+static int verdict_find_unseen_remedy(struct asking *a, struct err *err) {
+    struct store *store = link_env(a->link)->options.store;
+    _cleanup_done_(registration_row_done) struct registration_row row = {0};
+    _cleanup_(vcenter_credential_free) struct vcenter_credential *login = NULL;
+    char name[LINK_NAME_BYTES];
+    int rc = registration_store_load(store, link_id(a->link), &row, err);
+    if (rc || !row.is_role_on_used || !row.role_name)
+        return rc;
+    rc = credential_store_load(store, link_id(a->link), CREDENTIAL_ACTIVE, &login, err);
+    if (rc || !login || !login->user_name)
+        return rc;
+    link_get_name(a->link, name);
+    a->unseen_remedy = str_format(
+        "have the role granted there, too: kaasctl vcenter register %s --user administrator@vsphere.local --%s %s --create-role=%s",
+        name_word(name, link_id(a->link)), login->kind == CREDENTIAL_SERVICE_ACCOUNT ? "service-account" : "login-account",
+        name_quote(login->user_name).text, name_quote(row.role_name).text);
+    return a->unseen_remedy ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
 static int verdict_list_objects(struct asking *a, const struct inventory_snapshot *snapshot, struct err *err) {
+    _cleanup_done_(watch_inventory_done) struct watch_inventory watched = {.count = 0};
     struct object_set used = {0};
     int rc = snapshot ? inventory_objects_in_use(snapshot, link_id(a->link), &used, err) : 0;
+    if (!rc && !a->own.is_extension) { /* which sees all that there is */
+        (void)watch_get_inventory(link_watch(a->link), &watched, NULL);
+        rc = verdict_find_unseen_remedy(a, err);
+    }
     if (!rc) {
-        a->objects = calloc(1 + used.count + a->before.count, sizeof(*a->objects));
+        a->objects = calloc(1 + used.count + a->before.count + UNSEEN_ASKED_MAX, sizeof(*a->objects));
         rc = a->objects ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     }
     if (!rc) {
@@ -107,8 +159,9 @@ static int verdict_list_objects(struct asking *a, const struct inventory_snapsho
             verdict_add(a, used.items[i].moref, inventory_find_vsphere(snapshot->platform, &used.items[i]));
         a->in_use = a->count;
         for (size_t i = 0; i < a->before.count && !a->before.drops_unused; i++)
-            if (!verdict_is_listed(a, a->before.objects[i].moref))
+            if (!a->before.objects[i].is_unseen_hx && !verdict_is_listed(a, a->before.objects[i].moref))
                 verdict_add(a, a->before.objects[i].moref, NULL);
+        verdict_add_unseen_hx(a, &watched);
     }
     object_set_done(&used);
     return rc;
@@ -148,6 +201,12 @@ static void verdict_judge(const struct asking *a, size_t i) {
         o->authorised.fault = VC_FAULT_OBJECT_GONE;
         return;
     }
+    if (o->is_unseen_hx) {
+        o->authorised.fault = a->unseen_remedy ? VC_FAULT_HX_UNSEEN : VC_FAULT_NONE;
+        if (a->unseen_remedy && strlen(a->unseen_remedy) < sizeof(o->authorised.remedy)) /* else the general one */
+            (void)snprintf(o->authorised.remedy, sizeof(o->authorised.remedy), "%s", a->unseen_remedy);
+        return;
+    }
     for (size_t p = 0; p < NEED_COUNT; p++)
         if (!granted[p] && verdict_is_needed(a, &needs[p], i == 0) &&
             (a->states[i] == VIM_ENTITY_JUDGED || str_eq(needs[p].privilege, "System.Read"))) /* all that a denial tells */
@@ -156,7 +215,7 @@ static void verdict_judge(const struct asking *a, size_t i) {
         o->authorised.fault = i ? VC_FAULT_OBJECT_PRIVILEGE_MISSING : VC_FAULT_PRIVILEGE_MISSING;
 }
 
-/* What was known before and is used no more stays as long as it is there and kept from us: that is why it shows no more. */
+/* What was known before and is used no more stays as long as it is there and kept from us: that is why it shows no more. So do HX clusters that never showed. */
 static void verdict_drop_unused(struct asking *a) {
     size_t kept = a->in_use;
     for (size_t i = a->in_use; i < a->count; i++)
@@ -185,6 +244,7 @@ int verdict_ask(struct link *link, struct vim_client *client, struct verdict_obj
     }
     vim_user_session_done(&a.own);
     verdicts_done(&a.before);
+    free(a.unseen_remedy);
     free(a.objects);
     free(a.granted);
     free(a.states);
@@ -204,6 +264,15 @@ static int verdict_look_at_clock(struct link *link, struct err *err) {
     return err_move(err, rc, &why);
 }
 
+/* What somebody keeps from our account on purpose is no fault of it. */
+static size_t verdict_drop_named(struct verdict_object *objects, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!objects[i].is_unseen_hx || objects[i].authorised.fault)
+            objects[kept++] = objects[i];
+    return kept;
+}
+
 int verdict_work(struct link *link, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct verdict_object *objects = NULL;
@@ -214,7 +283,7 @@ int verdict_work(struct link *link, struct err *err) {
         return ERR_CANCELED;
     (void)link_note(link, since_ms, rc, &why);
     if (!rc)
-        link_note_objects(link, &objects, count);
+        link_note_objects(link, &objects, verdict_drop_named(objects, count));
     free(objects);
     return rc ? err_move(err, rc, &why) : verdict_look_at_clock(link, err);
 }

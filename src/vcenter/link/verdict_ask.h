@@ -20,7 +20,7 @@ struct verdict_need {
 struct verdict_need verdict_need(size_t i);
 
 /* Asks by the session that `client` has, in one call for up to a hundred objects: the root folder first, then each vSphere cluster that carries Kubernetes or HX
- * clusters. *out is malloc'ed: path, missing privileges and the fault of each are filled in. Who may not even ask has no privilege. ERR_NOT_FOUND without a
+ * clusters, at last those that HX has registered and our account does not see (is_unseen_hx). *out is malloc'ed: path, missing privileges and the fault of each are filled in. Who may not even ask has no privilege. ERR_NOT_FOUND without a
  * session, ERR_NOMEM, errors of vim.h. */
 int verdict_ask(struct link *link, struct vim_client *client, struct verdict_object **out, size_t *count, struct err *err);
 

@@ -78,20 +78,26 @@ static int on_permissions(void *arg, const char *user, struct err *err) {
     return 0;
 }
 
-/* Needs the lock. Returns true if our own record has changed. */
-static bool take_changes(struct watch *w) {
+/* Needs the lock. Returns what has changed. */
+static unsigned take_changes(struct watch *w) {
     unsigned changed = w->mirror.changed;
     w->mirror.changed = 0;
     if (changed & WATCH_CLUSTERS)
         watch_plan_add(&w->plan, WATCH_SAVE_CLUSTERS);
     if (changed & WATCH_NODES)
         watch_plan_add(&w->plan, WATCH_SAVE_NODES);
-    return changed & WATCH_RECORD;
+    return changed;
+}
+
+/* An account may not see what HX has registered just now; an extension's own session sees all. */
+static bool may_miss_clusters(struct watch *w) {
+    _cleanup_done_(vim_user_session_done) struct vim_user_session own = {0};
+    return !vim_get_own_session(link_client(w->link), &own, NULL) && !own.is_extension;
 }
 
 static int on_settled(void *arg, struct err *err) {
     struct watch *w = arg;
-    bool has_record_changed;
+    unsigned changed;
     (void)err;
     (void)pthread_mutex_lock(&w->lock);
     w->is_in_update = false;
@@ -101,12 +107,14 @@ static int on_settled(void *arg, struct err *err) {
     w->report.updated_at_ms = clock_wall_ms();
     w->report.objects = (unsigned)w->mirror.count;
     w->report.reason[0] = 0;
-    has_record_changed = take_changes(w);
+    changed = take_changes(w);
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->lock);
     metric_add(metric_get(METRIC_WATCH_UPDATES), 1);
-    if (has_record_changed)
+    if (changed & WATCH_RECORD)
         link_request(w->link, LINK_WORK_RECONCILE);
+    if (changed & WATCH_CLUSTERS && may_miss_clusters(w))
+        link_request(w->link, LINK_WORK_VERDICTS);
     return 0;
 }
 

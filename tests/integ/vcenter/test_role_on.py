@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from env import vimclient
@@ -91,11 +93,15 @@ def extension(world: World, moref: str) -> Iterator[None]:
         world.vcenter.control.drop_extension(HX_KEY + moref)
 
 
-def privileges_told(world: World) -> str:
+def privileges_told(world: World) -> dict[str, Any]:
     doctor = world.admin.expect(200, "POST", f"/v2/vcenters/{world.vcenter.instance_uuid}/doctor")
     (finding,) = (one for one in doctor["findings"] if one["step"] == "privileges")
-    assert finding["status"] == "ok", finding
-    return str(finding["finding"])
+    return dict(finding)
+
+
+def health_told(world: World) -> dict[str, Any]:
+    (check,) = (one for one in world.kaasd.ctl.json("health")["checks"] if one["name"] == "vcenter:East")
+    return dict(check)
 
 
 def test_an_account_on_one_datacenter_does_all_there_and_sees_nothing_else(place: World) -> None:
@@ -124,7 +130,7 @@ def test_an_account_on_one_datacenter_does_all_there_and_sees_nothing_else(place
 
 
 def test_without_a_place_it_is_what_is_used(place: World) -> None:
-    """On the vSphere clusters of HX, and on those that carry Kubernetes clusters. The doctor tells of an HX cluster that comes later."""
+    """On the vSphere clusters of HX, and on those that carry Kubernetes clusters."""
     said = register(place, "--dry-run")
     assert "grant it to kaas-login@vsphere.local on the vSphere cluster DC0/HX-East (domain-c7), propagating" in said
     assert "grant it to kaas-login@vsphere.local on the root folder, not propagating" in said and "C-Plain" not in said
@@ -134,10 +140,8 @@ def test_without_a_place_it_is_what_is_used(place: World) -> None:
     assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: on(*HX)}
     until(lambda: seen(place) == HX, "the clusters of HX")
     with extension(place, PLAIN):
-        until(lambda: PLAIN in privileges_told(place), "the new HX cluster is told of")
         register(place)
         until(lambda: seen(place) == HX | {PLAIN}, "the new HX cluster")
-        assert PLAIN not in privileges_told(place)
 
     register(place)
     assert granted(place)[OBJECTS] == on(*HX)
@@ -146,6 +150,37 @@ def test_without_a_place_it_is_what_is_used(place: World) -> None:
     register(place)
     assert granted(place) == {ROLE: {("group-d1", WHO, False)}, OBJECTS: on(*HX, PLAIN)}
     until(lambda: seen(place) == HX | {PLAIN}, "that of the Kubernetes cluster")
+
+
+def test_an_hx_cluster_that_comes_later_is_missed_by_health(place: World) -> None:
+    """With the command that ends it, as it is printed. A key whose cluster is gone (domain-c999) is none."""
+    register(place)
+    until(lambda: health_told(place)["status"] == "ok", "connected")
+    assert "c999" not in privileges_told(place)["finding"]
+    with extension(place, PLAIN):
+        check = until(lambda: (now := health_told(place))["status"] == "warning" and now, "health tells")
+        assert f"HX has registered 1 vSphere cluster that our account does not see: {PLAIN}" in check["detail"]
+        status = place.kaasd.ctl.run("vcenter", "status", "East").stdout
+        assert "hx_unseen" in status and check["remedy"] in " ".join(status.split())
+        place.vcenter.control.forbid("domain-c7", WHO)
+        until(lambda: "System.Read" in health_told(place)["detail"], "another fault")
+        assert PLAIN in health_told(place)["detail"]
+        finding = privileges_told(place)
+        assert finding["status"] != "ok" and "System.Read is missing" in finding["finding"] and PLAIN in finding["finding"]
+        kaasctl, *words = shlex.split(check["remedy"].split(": ", 1)[1])
+        assert kaasctl == "kaasctl"
+        place.kaasd.ctl.ok(*words, "--password-file", str(place.scratch.path / "admin.password"),
+                           "--login-password-file", str(place.scratch.path / "login.password"), "--yes")
+        until(lambda: health_told(place)["status"] == "ok", "nothing is missed any more")
+        assert seen(place) == HX | {PLAIN} and PLAIN not in privileges_told(place)["finding"]
+
+
+def test_what_is_kept_from_the_account_on_purpose_is_told_by_the_doctor_alone(place: World) -> None:
+    register(place, "--on", "DC0/HX-East", "--on", "DC0/HX-West")
+    until(lambda: seen(place) == {"domain-c7", "domain-c70"}, "the two clusters")
+    until(lambda: health_told(place)["status"] == "ok", "health is content")
+    finding = privileges_told(place)
+    assert finding["status"] == "ok" and "HX has also registered domain-c26, which" in finding["finding"]
 
 
 def test_what_propagated_ends_when_the_objects_are_granted(place: World) -> None:

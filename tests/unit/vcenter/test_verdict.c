@@ -171,6 +171,27 @@ static void one_object_without_a_right_is_named(void **state) {
     assert_int_equal(v.objects[2].missing_count, 0);
 }
 
+static void unseen_hx_clusters_are_one_sentence_with_their_own_remedy(void **state) {
+    struct verdict_object *objects = calloc(13, sizeof(*objects));
+    (void)state;
+    assert_non_null(objects);
+    (void)snprintf(objects[0].path, VERDICT_PATH_BYTES, "/");
+    for (int i = 1; i < 13; i++) {
+        (void)snprintf(objects[i].moref, MOREF_BYTES, "domain-c%d", i);
+        (void)snprintf(objects[i].path, VERDICT_PATH_BYTES, "domain-c%d", i);
+        objects[i].is_unseen_hx = true;
+        objects[i].authorised.fault = VC_FAULT_HX_UNSEEN;
+        (void)snprintf(objects[i].authorised.remedy, VC_REMEDY_BYTES, "register again");
+    }
+    verdicts_take_objects(&v, &objects, 13, NAME, 2);
+    assert_int_equal(v.of[VERDICT_AUTHORISED].fault, VC_FAULT_HX_UNSEEN);
+    assert_string_equal(v.of[VERDICT_AUTHORISED].text,
+                        "HX has registered 12 vSphere clusters that our account does not see: domain-c1, domain-c2, domain-c3, "
+                        "domain-c4, domain-c5, domain-c6, domain-c7, domain-c8, domain-c9, domain-c10 and 2 more");
+    assert_string_equal(v.of[VERDICT_AUTHORISED].remedy, "register again");
+    assert_string_equal(v.objects[12].authorised.text, "HX has registered domain-c12, which our account does not see");
+}
+
 static void a_copy_stands_by_itself(void **state) {
     struct verdicts copy;
     (void)state;
@@ -193,6 +214,7 @@ int main(void) {
         TEST(a_time_stays_while_the_value_stays),
         TEST(clocks_that_differ_make_our_login_doubtful),
         TEST(one_object_without_a_right_is_named),
+        TEST(unseen_hx_clusters_are_one_sentence_with_their_own_remedy),
         TEST(a_copy_stands_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
