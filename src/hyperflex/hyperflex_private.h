@@ -80,9 +80,10 @@ int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind,
 char *hyperflex_get_ca(struct hyperflex *h);
 bool hyperflex_has_ca(struct hyperflex *h);
 
-/* The stable word for what is wrong with an HX cluster, and what to do. Static. */
+/* The stable word for what is wrong with an HX cluster. Static. */
 const char *visit_reason(int rc);
-const char *visit_remedy(int rc);
+/* What to do about it, in commands about this HX cluster. As err_remedy. */
+int visit_advise(const char *hx_id, struct err *err);
 /* What is wrong with us, the database included, or was stopped, says nothing of HX. */
 bool visit_is_our_fault(int rc);
 

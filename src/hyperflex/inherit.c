@@ -10,6 +10,7 @@
 #include "http_client.h"
 #include "hx_store.h"
 #include "net_addr.h"
+#include "platform_store.h"
 #include "replica_store.h"
 #include "str.h"
 
@@ -108,17 +109,25 @@ int hyperflex_load_credential(struct hyperflex *h, const char *vcenter_id, struc
     return hx_store_load_credential(h->options.store, vcenter_id, out, err);
 }
 
+static int inherit_refuse(struct hyperflex *h, const char *hx_id, struct err *err) {
+    _cleanup_(hx_cluster_free) struct hx_cluster *hx = NULL;
+    int rc = platform_store_load_hx(h->options.store, hx_id, &hx, err);
+    if (rc)
+        return rc;
+    (void)err_set(err, ERR_UNPROCESSABLE,
+                  "neither user_name nor password is given, and the HX cluster's vCenter has none to inherit");
+    return err_remedy(err, "give both, or set them for the vCenter: kaasctl vcenter set-hx-credential %s",
+                      hx->vsphere_cluster.vcenter_id);
+}
+
 /* User and password of the vCenter for a wish that names neither. */
 int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, char **password, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     struct hx_sealed sealed = {0};
     struct err why = {0};
     int rc = hx_store_load_credential_of(h->options.store, wish->hx_id, &credential, &why);
-    if (rc == ERR_NOT_FOUND) {
-        (void)err_set(err, ERR_UNPROCESSABLE,
-                      "neither user_name nor password is given, and the HX cluster's vCenter has none to inherit");
-        return err_remedy(err, "give both, or set them for the vCenter: kaasctl vcenter set-hx-credential VCENTER");
-    }
+    if (rc == ERR_NOT_FOUND)
+        return inherit_refuse(h, wish->hx_id, err);
     if (rc)
         return err_move(err, rc, &why);
     wish->is_inherited = true;

@@ -367,12 +367,14 @@ static int publish_delete(struct publication *p, struct err *err, struct err *wh
 static void publish_note_failure(struct publication *p, const struct err *why) {
     static const struct backoff retry = {.first_ms = PUBLISH_RETRY_MS, .max_ms = PUBLISH_RETRY_MAX_MS, .jitter_percent = 20};
     struct hx_publication *row = p->row;
+    struct err told = *why;
     const bool is_refused = why->code == ERR_UNAUTHENTICATED || why->code == ERR_FORBIDDEN;
     const int64_t asked_ms = (int64_t)why->retry_after_s * 1000;
     row->state = is_refused ? HX_PUBLICATION_REFUSED : HX_PUBLICATION_FAILING;
     (void)snprintf(row->reason, sizeof(row->reason), "%s", is_refused ? "refused" : p->reason);
     (void)snprintf(row->detail, sizeof(row->detail), "%s", why->text);
-    (void)snprintf(row->remedy, sizeof(row->remedy), "%s", why->remedy[0] ? why->remedy : visit_remedy(why->code));
+    (void)visit_advise(row->hx_id, &told);
+    (void)snprintf(row->remedy, sizeof(row->remedy), "%s", told.remedy);
     str_trim_utf8(row->detail);
     str_trim_utf8(row->remedy);
     const int64_t wait_ms = backoff_delay_ms(&retry, ++row->failures, random_u32());

@@ -162,12 +162,20 @@ int visit_load(struct visit *v, const char *hx_id, struct err *err) {
 
 /* -- logging in -------------------------------------------------------------------------------------------------------- */
 
-#define PASSWORD_REMEDY                                                                                                                                                      \
-    "see at HX Connect that this user can sign in there (a local one is local/NAME), then: kaasctl hx connect HX with the right password. If it can, this release may want " \
-    "a client_id, which kaasd does not send: tell the developers"
-
-#define INHERITED_REMEDY \
-    "see at HX Connect that this user can sign in there, then: kaasctl vcenter set-hx-credential VCENTER, or kaasctl hx connect HX with another"
+/* Which password is to be set anew: that of this HX cluster, or the one that those of its vCenter inherit. As err_remedy. */
+static int visit_advise_password(const struct visit *v, struct err *err) {
+    _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
+    const char *hx_id = v->connection->hx_id;
+    if (v->connection->is_inherited && !hx_store_load_credential_of(v->h->options.store, hx_id, &credential, NULL))
+        return err_remedy(err,
+                          "see at HX Connect that this user can sign in there, then: kaasctl vcenter set-hx-credential %s, or "
+                          "kaasctl hx connect %s with another",
+                          credential->vcenter_id, hx_id);
+    return err_remedy(err,
+                      "see at HX Connect that this user can sign in there (a local one is local/NAME), then: kaasctl hx connect "
+                      "%s. If it can, this release may want a client_id, which kaasd does not send: tell the developers",
+                      hx_id);
+}
 
 static int check_login_time(const struct visit *v, struct err *err) {
     char when[CLOCK_RFC3339_BYTES];
@@ -186,7 +194,7 @@ static int check_refusals(const struct visit *v, struct err *err) {
         return 0;
     (void)err_set(err, ERR_UNAUTHENTICATED, "HX has refused the user %s and the password %u times: they are not tried again",
                   v->connection->user_name, v->status->refusals);
-    return err_remedy(err, PASSWORD_REMEDY);
+    return visit_advise_password(v, err);
 }
 
 /* What one HX cluster of a vCenter refused the others are spared: the account may be one of the vCenter's, which locks it for all. */
@@ -203,7 +211,7 @@ static int check_inherited(const struct visit *v, struct err *err) {
     (void)err_set(err, ERR_CREDENTIALS,
                   "another HX cluster of its vCenter has refused the user %s and the password: it is tried at none",
                   credential->user_name);
-    return err_remedy(err, INHERITED_REMEDY);
+    return visit_advise_password(v, err);
 }
 
 static void note_inherited_refusal(const struct visit *v) {
@@ -326,18 +334,26 @@ const char *visit_reason(int rc) {
     }
 }
 
-const char *visit_remedy(int rc) {
-    switch (rc) {
+int visit_advise(const char *hx_id, struct err *err) {
+    switch (err->code) {
     case ERR_TLS:
-        return "compare the certificate with the one at HX itself, then: kaasctl hx connect HX --ca-file FILE, or --sha256";
-    case ERR_TIMEOUT: return "see that HX Connect is not overloaded; hx.call_timeout is how long it is waited for";
+        return err_remedy(
+            err, "compare the certificate with the one at HX itself, then: kaasctl hx connect %s --ca-file FILE, or --sha256",
+            hx_id);
+    case ERR_TIMEOUT:
+        return err_remedy(err, "see that HX Connect is not overloaded; hx.call_timeout is how long it is waited for");
     case ERR_UNREACHABLE:
-        return "see that the address is that of HX Connect (kaasctl hx addresses HX), and that no firewall is between";
-    case ERR_FORBIDDEN: return "give the user a role at HX that may read (Administration Guide: the user admin may)";
-    case ERR_TOO_MANY: return "wait: others have logged in too often with this user; give kaasd a user of its own";
-    case ERR_CONFIG: return "see kaasctl key list for the master keys; kaasctl hx connect HX sets the password anew";
+        return err_remedy(
+            err, "see that the address is that of HX Connect (kaasctl hx addresses %s), and that no firewall is between", hx_id);
+    case ERR_FORBIDDEN:
+        return err_remedy(err, "give the user a role at HX that may read (Administration Guide: the user admin may)");
+    case ERR_TOO_MANY:
+        return err_remedy(err, "wait: others have logged in too often with this user; give kaasd a user of its own");
+    case ERR_CONFIG:
+        return err_remedy(err, "see kaasctl key list for the master keys; kaasctl hx connect %s sets the password anew", hx_id);
     default:
-        return "see that the address is that of HX Connect, and which release it is (" DOC_PAGE("admin/compatibility.md") ")";
+        return err_remedy(
+            err, "see that the address is that of HX Connect, and which release it is (" DOC_PAGE("admin/compatibility.md") ")");
     }
 }
 
@@ -353,14 +369,17 @@ static int64_t visit_wait_ms(const struct visit *v, int rc, const struct err *wh
 
 static void visit_note_failure(struct visit *v, int rc, const struct err *why) {
     struct hx_status *s = v->status;
+    struct err told = *why;
     const bool is_over = s->refusals >= (v->connection->is_inherited ? 1 : HX_REFUSALS_MAX);
     s->state = is_over ? HX_CONNECTION_REFUSED : HX_CONNECTION_FAILING;
     (void)snprintf(s->reason, sizeof(s->reason), "%s", is_over ? "refused" : visit_reason(rc));
     (void)snprintf(s->detail, sizeof(s->detail), "%s", why->text);
-    (void)snprintf(s->remedy, sizeof(s->remedy), "%s",
-                   rc == ERR_UNAUTHENTICATED || is_over ? v->connection->is_inherited ? INHERITED_REMEDY : PASSWORD_REMEDY
-                   : why->remedy[0]                     ? why->remedy
-                                                        : visit_remedy(rc));
+    if (rc == ERR_UNAUTHENTICATED || is_over) {
+        told.remedy[0] = '\0';
+        (void)visit_advise_password(v, &told);
+    }
+    (void)visit_advise(s->hx_id, &told);
+    (void)snprintf(s->remedy, sizeof(s->remedy), "%s", told.remedy);
     str_trim_utf8(s->detail);
     str_trim_utf8(s->remedy);
     s->next_at_ms = is_over ? 0 : clock_wall_ms() + visit_wait_ms(v, rc, why);

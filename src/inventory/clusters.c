@@ -224,7 +224,7 @@ static int clusters_give_name_back(struct clusters *c, struct hx_cluster *hx, st
 static int clusters_change_hx_name(struct clusters *c, const char *name, struct hx_cluster *hx, struct err *err) {
     if (hx->is_name_read && name) {
         (void)err_set(err, ERR_UNPROCESSABLE, "name: kaasd reads the name of this HX cluster from itself: \"%s\"", hx->name);
-        return err_remedy(err, "change it at HX, or disconnect it first (kaasctl hx disconnect)");
+        return err_remedy(err, "change it at HX, or disconnect it first: kaasctl hx disconnect %s", hx->id);
     }
     if (hx->is_name_read)
         return 0;

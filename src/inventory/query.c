@@ -253,7 +253,7 @@ int inventory_resolve_visible_vcenter(const struct inventory_platform *platform,
     }
     if (!found) {
         (void)err_set(err, ERR_NOT_FOUND, "there is no vCenter \"%s\" here", reference);
-        return err_remedy(err, "compare with 'kaasctl vcenter list'; add it with 'kaasctl vcenter add'");
+        return err_remedy(err, "compare with 'kaasctl vcenter list'; add it with 'kaasctl vcenter add ADDRESS'");
     }
     *out = found;
     return 0;
@@ -343,7 +343,8 @@ static int choice_end(const struct vsphere_choice *choice, const char *reference
         (void)err_set(err, ERR_NOT_FOUND, "no vCenter has a vSphere cluster \"%s\"", reference);
     if (choice->fit == FITS_NEARLY)
         return err_remedy(err, "did you mean %s?", choice->names.data);
-    return err_remedy(err, "give it as DATACENTER/CLUSTER; 'kaasctl vcenter rescan' reads the inventory again");
+    return err_remedy(err, "give it as DATACENTER/CLUSTER; 'kaasctl vcenter rescan %s' reads the inventory again",
+                      vcenter ? name_word(vcenter->name, vcenter->id) : "VCENTER");
 }
 
 int inventory_resolve_visible_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
@@ -419,7 +420,7 @@ static int hx_not_found(const struct page *page, struct err *err) {
         (void)err_set(err, ERR_HX_NAME_UNKNOWN,
                       "no HX cluster that you may see is known as \"%s\", and not all have told their name", q->hx_cluster);
         return err_remedy(err,
-                          "connect kaasd to the HX cluster (kaasctl hx connect), or ask by DATACENTER/CLUSTER in vCenter or by"
+                          "connect kaasd to the HX cluster (kaasctl hx connect HX), or ask by DATACENTER/CLUSTER in vCenter or by"
                           " hx_cluster_id: GET /v2/hx-clusters");
     }
     (void)err_set(err, ERR_NOT_FOUND, "there is no HX cluster \"%s\", or you may not see it",
@@ -490,7 +491,8 @@ static int choose_datacenter(struct page *page, const struct vcenter *vc, struct
         return 0;
     (void)err_set(err, ERR_NOT_FOUND, "vCenter %s has no datacenter \"%s\", or you may see none of its vSphere clusters",
                   vc->name, wanted);
-    return err_remedy(err, "give its name or its managed object id; 'kaasctl vcenter rescan' reads the inventory again");
+    return err_remedy(err, "give its name or its managed object id; 'kaasctl vcenter rescan %s' reads the inventory again",
+                      name_word(vc->name, vc->id));
 }
 
 /* Is the word in "datacenter/cluster" of this vSphere cluster, or in the name of the HX cluster on it? */

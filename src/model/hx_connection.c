@@ -216,29 +216,37 @@ static bool hx_claim_is_confirmed(const struct hx_claim *claim) {
            str_eq(says->vsphere_cluster, claim->place->name);
 }
 
-static int hx_claim_refuse(const struct hx_claim *claim, const char *why, const char *remedy, struct err *err) {
+static void hx_claim_refuse(const struct hx_claim *claim, const char *why, struct err *err) {
     (void)err_set(err, ERR_CONFLICT, "it says that its uuid is %s, which is that of the HX cluster \"%s\" (%s): %s",
                   claim->older->hx_uuid, claim->older->name, claim->older->id, why);
-    return err_remedy(err, "%s", remedy);
 }
 
 int hx_claim_check(const struct hx_claim *claim, struct err *err) {
-    if (claim->newer->hx_uuid)
-        return hx_claim_refuse(claim, "it had another one before",
-                               "see that the addresses of both are right (kaasctl hx connection): an HX cluster keeps its uuid",
-                               err);
-    if (claim->newer->is_gone)
-        return hx_claim_refuse(claim, "and no vCenter shows this one",
-                               "connect the one that its vCenter shows (kaasctl hx list), and disconnect this one", err);
-    if (claim->is_older_in_vcenter)
-        return hx_claim_refuse(
-            claim, "which its vCenter still shows",
-            "see that the addresses of both are right; if it has moved, delete its vSphere cluster or extension key"
-            " in the old vCenter, or unregister or remove that vCenter here",
-            err);
-    if (claim->older_status && claim->older_status->state == HX_CONNECTION_OK && !hx_claim_is_confirmed(claim))
-        return hx_claim_refuse(
-            claim, "which answers, and does not say that it is here",
-            "see that the addresses of both are right; if it has moved, disconnect the older one (kaasctl hx disconnect)", err);
+    const char *older = claim->older->id, *newer = claim->newer->id;
+    if (claim->newer->hx_uuid) {
+        hx_claim_refuse(claim, "it had another one before", err);
+        return err_remedy(
+            err, "see that the addresses of both are right (kaasctl hx connection %s): an HX cluster keeps its uuid", newer);
+    }
+    if (claim->newer->is_gone) {
+        hx_claim_refuse(claim, "and no vCenter shows this one", err);
+        return err_remedy(err,
+                          "connect the one that its vCenter shows (kaasctl hx list), and disconnect this one: "
+                          "kaasctl hx disconnect %s",
+                          newer);
+    }
+    if (claim->is_older_in_vcenter) {
+        hx_claim_refuse(claim, "which its vCenter still shows", err);
+        return err_remedy(err,
+                          "see that the addresses of both are right; if it has moved, delete its vSphere cluster or extension key"
+                          " in the old vCenter, or unregister or remove that vCenter here");
+    }
+    if (claim->older_status && claim->older_status->state == HX_CONNECTION_OK && !hx_claim_is_confirmed(claim)) {
+        hx_claim_refuse(claim, "which answers, and does not say that it is here", err);
+        return err_remedy(err,
+                          "see that the addresses of both are right; if it has moved, disconnect the older one: "
+                          "kaasctl hx disconnect %s",
+                          older);
+    }
     return 0;
 }

@@ -177,7 +177,8 @@ static int no_peer(struct api_call *call, int rc, struct err *err) {
         return rc;
     err_clear(err);
     (void)err_set(err, ERR_NOT_FOUND, "the HX cluster %s has no peer, or there is none of this id", view_hx_id(call));
-    return err_remedy(err, "see: kaasctl peer list, or GET /v2/hx-peers; kaasctl peer set, or PUT, sets one");
+    return err_remedy(err, "see: kaasctl peer list, or GET /v2/hx-peers; kaasctl peer set %s, or PUT, sets one",
+                      view_hx_id(call));
 }
 
 static int peers_answer(struct api_call *call, struct http_response *resp, int status, struct err *err) {

@@ -117,7 +117,8 @@ static int no_connection(struct api_call *call, int rc, struct err *err) {
     err_clear(err);
     (void)err_set(err, ERR_NOT_FOUND, "kaasd is not connected to the HX cluster %s, or there is none of this id",
                   view_hx_id(call));
-    return err_remedy(err, "see: kaasctl hx connections, or GET /v2/hx-connections; kaasctl hx connect, or PUT, connects it");
+    return err_remedy(err, "see: kaasctl hx connections, or GET /v2/hx-connections; kaasctl hx connect %s, or PUT, connects it",
+                      view_hx_id(call));
 }
 
 static int connections_answer(struct api_call *call, struct http_response *resp, int http_status, struct err *err) {

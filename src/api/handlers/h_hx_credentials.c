@@ -27,7 +27,9 @@ static int no_credential(struct api_call *call, int rc, struct err *err) {
     err_clear(err);
     (void)err_set(err, ERR_NOT_FOUND, "the vCenter %s has no credential for HX clusters, or there is none of this id",
                   http_request_param(call->req, "id"));
-    return err_remedy(err, "see: kaasctl vcenter list, or GET /v2/vcenters; kaasctl vcenter set-hx-credential, or PUT, sets one");
+    return err_remedy(err,
+                      "see: kaasctl vcenter list, or GET /v2/vcenters; kaasctl vcenter set-hx-credential %s, or PUT, sets one",
+                      http_request_param(call->req, "id"));
 }
 
 static int credentials_answer(struct api_call *call, struct http_response *resp, int http_status, struct err *err) {

@@ -129,11 +129,12 @@ bool access_get_name(struct access *access, const char *principal_id, char *out,
 struct access_doubles {
     unsigned count;
     const char *a, *b; /* the first ones; borrowed */
+    const char *id;    /* of the second, where it is a user; likewise */
 };
 
-static void access_note_double(struct access_doubles *found, const char *a, const char *b) {
+static void access_note_double(struct access_doubles *found, const char *a, const char *b, const char *id) {
     if (!found->count++)
-        *found = (struct access_doubles){1, a, b};
+        *found = (struct access_doubles){1, a, b, id};
 }
 
 static struct access_doubles access_find_grants(const struct grant *grants, size_t count) {
@@ -141,7 +142,7 @@ static struct access_doubles access_find_grants(const struct grant *grants, size
     for (size_t i = 1; i < count; i++) {
         const struct grant *a = &grants[i - 1], *b = &grants[i];
         if (principal_same(a->principal_id, b->principal_id) && !str_eq(a->principal_id, b->principal_id))
-            access_note_double(&found, a->principal_id, b->principal_id);
+            access_note_double(&found, a->principal_id, b->principal_id, NULL);
     }
     return found;
 }
@@ -152,7 +153,7 @@ static struct access_doubles access_find_users(const struct user_names *names) {
     for (size_t i = 0; i < names->count; i++)
         for (size_t k = 0; k < i; k++)
             if (!name_is_ascii(names->items[i].name) && name_same(names->items[i].name, names->items[k].name))
-                access_note_double(&found, names->items[k].name, names->items[i].name);
+                access_note_double(&found, names->items[k].name, names->items[i].name, names->items[i].id);
     return found;
 }
 
@@ -174,16 +175,15 @@ void access_check_users(struct access *access, int64_t started_at_ms, struct fin
     struct access_doubles found;
     (void)pthread_rwlock_rdlock(&access->names_lock);
     found = access_find_users(&access->names);
-    if (found.count)
+    if (found.count) {
         finding_say(&f, FINDING_WARNING,
                     "%u local users have the name of another in other case, first \"%.200s\" and \"%.200s\"; each signs in by the"
                     " very spelling alone",
                     found.count, found.a, found.b);
+        finding_advise(&f, "give one of them another name: kaasctl user set %s --name NAME", found.id);
+        findings_add(out, &f);
+    }
     (void)pthread_rwlock_unlock(&access->names_lock);
-    if (!found.count)
-        return;
-    finding_advise(&f, "give one of them another name: kaasctl user set ID --name NAME");
-    findings_add(out, &f);
 }
 
 /* -- local users: adding, changing, removing-------------------------------------------------------------------------- */

@@ -106,19 +106,25 @@ static const char *transport_reason(int rc) {
     }
 }
 
-static const char *transport_remedy(int rc) {
-    switch (rc) {
+static int peers_advise_transport(const char *hx_id, struct err *err) {
+    switch (err->code) {
     case ERR_TLS:
-        return "compare the certificate with the one at the peer itself, then: kaasctl peer set HX --ca-file FILE, or --sha256";
-    case ERR_CONFIG: return "kaasctl peer set HX --ca-file FILE: PEM certificates";
-    case ERR_TIMEOUT: return "see that the peer runs and is not overloaded; peers.call_timeout is how long it is waited for";
-    case ERR_UNREACHABLE: return "see that the peer runs, that its name resolves here, and that no firewall is between";
-    default: return "see that the url is the address of the peer's https service";
+        return err_remedy(
+            err, "compare the certificate with the one at the peer itself, then: kaasctl peer set %s --ca-file FILE, or --sha256",
+            hx_id);
+    case ERR_CONFIG: return err_remedy(err, "give PEM certificates: kaasctl peer set %s --ca-file FILE", hx_id);
+    case ERR_TIMEOUT:
+        return err_remedy(err, "see that the peer runs and is not overloaded; peers.call_timeout is how long it is waited for");
+    case ERR_UNREACHABLE:
+        return err_remedy(err, "see that the peer runs, that its name resolves here, and that no firewall is between");
+    default: return err_remedy(err, "see that the url is the address of the peer's https service");
     }
 }
 
-static bool peers_fail_transport(struct visit *v, int rc, const struct err *err) {
-    return peers_fail_with(v, transport_reason(rc), err, transport_remedy(rc));
+static bool peers_fail_transport(struct visit *v, const struct err *err) {
+    struct err told = *err;
+    (void)peers_advise_transport(v->peer->hx_id, &told);
+    return peers_fail(v, transport_reason(told.code), told.remedy, "%s", told.text);
 }
 
 static void on_header(void *arg, const char *line, size_t n) {
@@ -151,7 +157,7 @@ static bool peers_ask(struct visit *v, const char *authorization) {
     challenge_done(&v->challenge);
     strbuf_init(&reply, reply_bytes_max);
     rc = http_client_run(v->client, &exchange, &reply, &v->status, &err);
-    return rc ? peers_fail_transport(v, rc, &err) : true;
+    return rc ? peers_fail_transport(v, &err) : true;
 }
 
 static bool peers_make_client(struct visit *v) {
@@ -165,7 +171,7 @@ static bool peers_make_client(struct visit *v) {
     };
     struct err err = {0};
     int rc = http_client_new(&options, &v->client, &err);
-    return rc ? peers_fail_transport(v, rc, &err) : true;
+    return rc ? peers_fail_transport(v, &err) : true;
 }
 
 /* Does it want to know who we are, in the way we can tell it? */
@@ -188,10 +194,17 @@ static bool peers_judge_first(struct visit *v) {
 
 /* -- our own account ------------------------------------------------------------------------------------------------------- */
 
-#define NO_ACCOUNT_REMEDY                                                            \
-    "add the account's own principal to the keytab (" DOC_PAGE(                      \
-        "admin/identity.md") "), or name it: kaasctl peer set HX --principal NAME; " \
-                             "in Active Directory an SPN gets no ticket"
+static bool peers_fail_without_account(struct visit *v) {
+    struct err err = {0};
+    (void)err_set(&err, ERR_CONFIG, "the keytab %s has no usable key of %s", v->peers->keytab,
+                  v->peer->principal ? v->peer->principal : "an account, only of services");
+    (void)err_remedy(&err,
+                     "add the account's own principal to the keytab (" DOC_PAGE(
+                         "admin/identity.md") "), or name it: kaasctl peer set %s --principal NAME; "
+                                              "in Active Directory an SPN gets no ticket",
+                     v->peer->hx_id);
+    return peers_fail(v, "no_account", err.remedy, "%s", err.text);
+}
 
 /* The keytab's first principal that is none of a service. */
 static bool peers_find_account(struct visit *v) {
@@ -210,8 +223,7 @@ static bool peers_find_account(struct visit *v) {
     if (!is_found && !status.keys_count)
         (void)peers_fail(v, "no_keytab", status.problem.remedy, "%s", status.problem.text);
     else if (!is_found)
-        (void)peers_fail(v, "no_account", NO_ACCOUNT_REMEDY, "the keytab %s has no usable key of %s", v->peers->keytab,
-                         wanted ? wanted : "an account, only of services");
+        (void)peers_fail_without_account(v);
     kerberos_status_done(&status);
     return is_found;
 }

@@ -96,14 +96,15 @@ static int kerberos_forbid(struct kerberos_peer *out, const char *reason, const 
 }
 
 /* Without a PAC the name decides alone who somebody is, and in Active Directory who may write a UPN can choose one. */
-static bool lacks_pac(const struct kerberos *k, const struct gss_answer *answer, const char *realm) {
+static bool lacks_pac(const struct kerberos *k, const struct gss_answer *answer, const char *realm,
+                      char directory[IDENTITY_SOURCE_BYTES]) {
     const struct identity_principal who = {.realm = realm, .id = "sid:"}; /* an id that Active Directory alone knows */
-    char directory[IDENTITY_SOURCE_BYTES];
     return k->requires_pac && answer->pac == GSS_PAC_NONE && identity_source_of(k->identity, &who, directory);
 }
 
 /* The token was good; is what it says? */
 static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, struct kerberos_peer *out, struct err *err) {
+    char directory[IDENTITY_SOURCE_BYTES];
     if (answer->pac == GSS_PAC_ALTERED || answer->pac == GSS_PAC_UNREADABLE) {
         out->is_alarming = true;
         return kerberos_forbid(out, answer->pac == GSS_PAC_ALTERED ? "pac_altered" : "pac_unreadable",
@@ -111,9 +112,10 @@ static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, s
     }
     if (!kerberos_allows_realm(k, out->realm) || str_starts(out->name, "WELLKNOWN/"))
         return kerberos_forbid(out, "realm", "people of this realm may not sign in here", err);
-    if (lacks_pac(k, answer, out->realm)) {
+    if (lacks_pac(k, answer, out->realm, directory)) {
         (void)kerberos_forbid(out, "no_pac", "the ticket lacks the statement that the domain signs about an account", err);
-        return err_remedy(err, "an administrator of the domain lets it be made for our account; see: kaasctl ldap test NAME");
+        return err_remedy(err, "an administrator of the domain lets it be made for our account; see: kaasctl ldap test %s",
+                          directory);
     }
     memcpy(out->digest, answer->digest, sizeof(out->digest));
     out->digest_until_ms = answer->taken_until_ms + REPLICAS_DIFFER_MS;
@@ -238,18 +240,23 @@ static int go_by_ticket(struct kerberos *k, const struct kerberos_peer *peer, co
     return rc;
 }
 
-static int kerberos_fail(const struct kerberos_peer *peer, int rc, const struct err *why, struct err *err) {
+static int kerberos_fail(const struct kerberos *k, const struct kerberos_peer *peer, int rc, const struct err *why,
+                         struct err *err) {
+    const struct identity_principal who = {.realm = peer->realm, .id = peer->principal_id};
+    char directory[IDENTITY_SOURCE_BYTES];
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_FORBIDDEN,
                       peer->has_groups ? "a directory has to be asked about you, and none serves the realm of the ticket"
                                        : "the ticket says nothing about groups, and no directory serves its realm");
-        return err_remedy(err, "an administrator adds the directory of the realm: kaasctl ldap set NAME");
+        return err_remedy(err, "an administrator adds the directory of the realm: kaasctl ldap set NAME --realm %s", peer->realm);
     }
     if (rc == ERR_CREDENTIALS || rc == ERR_BUSY || rc == ERR_NOMEM)
         return err_move(err, rc, why);
     (void)err_set(err, ERR_UNAVAILABLE, "the directory that knows your groups cannot be asked now");
     (void)err_detail(err, "%s", why->text);
-    return err_remedy(err, "try again later; an administrator runs: kaasctl ldap test NAME");
+    if (!identity_source_of(k->identity, &who, directory)) /* it was taken away just now */
+        return err_remedy(err, "try again later");
+    return err_remedy(err, "try again later; an administrator runs: kaasctl ldap test %s", directory);
 }
 
 static bool kerberos_has_to_ask(const struct kerberos *k, const struct kerberos_peer *peer) {
@@ -277,7 +284,7 @@ int kerberos_find_person(struct kerberos *k, const struct kerberos_peer *peer, s
     if (!rc)
         return 0;
     if (!peer->has_groups || k->live_check != KERBEROS_ASK_PRIVILEGED || !kerberos_is_silence(rc))
-        return kerberos_fail(peer, rc, &why, err);
+        return kerberos_fail(k, peer, rc, &why, err);
     rc = go_by_ticket(k, peer, &who, out, err);
     if (!rc)
         out->is_unasked = true;

@@ -182,13 +182,16 @@ static void say_error(struct finding *f, const struct err *err, const char *reme
 
 static void directory_admin_look_name(struct visit *v, struct finding *f) {
     struct err err = {0};
-    if (net_lookup_name(v->url->host, v->source->options->connect_timeout_ms, &v->addresses, &err))
-        say_error(f, &err, "correct the address (kaasctl ldap set --url), or the name servers of this host");
-    else if (str_eq(v->url->host, v->addresses.items[0]))
+    if (net_lookup_name(v->url->host, v->source->options->connect_timeout_ms, &v->addresses, &err)) {
+        (void)err_remedy(&err, "correct the address (kaasctl ldap set %s --url URL), or the name servers of this host",
+                         v->source->row.source.name);
+        say_error(f, &err, err.remedy);
+    } else if (str_eq(v->url->host, v->addresses.items[0])) {
         finding_say(f, FINDING_OK, "%s is an address, no name has to be looked up", v->url->host);
-    else
+    } else {
         finding_say(f, FINDING_OK, "%s is %s%s", v->url->host, v->addresses.items[0],
                     v->addresses.count > 1 ? " and others" : "");
+    }
 }
 
 static void look_port(struct visit *v, struct finding *f) {
@@ -227,13 +230,17 @@ static void look_bind(struct visit *v, struct finding *f) {
     const struct ldap_source *s = &v->source->row.source;
     const bool is_keytab = s->bind == LDAP_BIND_KEYTAB;
     struct err err = {0};
-    if (source_bind(v->source, v->url, &v->conn, &err))
-        say_error(f, &err,
-                  is_keytab
-                      ? "see " DOC_PAGE("admin/identity.md") " for the keytab"
-                      : "set the account's DN and password again: kaasctl ldap set NAME --bind-dn DN --bind-password-file FILE");
-    else
+    if (source_bind(v->source, v->url, &v->conn, &err)) {
+        if (is_keytab)
+            (void)err_remedy(&err, "see " DOC_PAGE("admin/identity.md") " for the keytab");
+        else
+            (void)err_remedy(
+                &err, "set the account's DN and password again: kaasctl ldap set %s --bind-dn DN --bind-password-file FILE",
+                s->name);
+        say_error(f, &err, err.remedy);
+    } else {
         finding_say(f, FINDING_OK, "as %.300s, by %s", is_keytab ? s->principal : s->bind_dn, ldap_bind_name(s->bind));
+    }
 }
 
 static int directory_admin_count_entry(void *arg, const struct ldap_entry *entry, struct err *err) {

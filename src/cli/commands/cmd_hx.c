@@ -79,9 +79,11 @@ static int cmd_hx_find_address(struct cli *cli, json_t *body, struct err *err) {
     const json_t *chosen = rc ? NULL : cmd_hx_choose(json_object_get(found, "items"), json_get_string(body, "thumbprint_sha256"));
     if (rc)
         return rc;
-    return chosen ? cmd_hx_take_address(cli, chosen, body, err)
-                  : cli_usage(cli, err,
-                              "vCenter tells no address of this HX cluster that answers (kaasctl hx addresses): give --address");
+    return chosen
+               ? cmd_hx_take_address(cli, chosen, body, err)
+               : cli_usage(cli, err,
+                           "vCenter tells no address of this HX cluster that answers (kaasctl hx addresses %s): give --address",
+                           json_get_string(cli->object, "id"));
 }
 
 int cmd_hx_connect(struct cli *cli, json_t *body, struct err *err) {

@@ -151,7 +151,7 @@ static int identity_check_place(struct db_conn *conn, const struct identity *i, 
     if (!rc && there.count && !str_eq(other->id, told->hx_id)) {
         rc = err_set(err, ERR_EXISTS, "it says that it is on %s/%s, where the HX cluster \"%s\" (%s) is", told->datacenter,
                      told->vsphere_cluster, other->name, other->id);
-        (void)err_remedy(err, "give this one its own address (kaasctl hx connect), and that one this address");
+        (void)err_remedy(err, "give this one its own address (kaasctl hx connect %s), and that one this address", told->hx_id);
     }
     db_records_done(&hx_cluster_table, &there);
     return rc;

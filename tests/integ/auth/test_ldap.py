@@ -325,6 +325,8 @@ def test_walk_ends(place: Place, change: dict[str, Any], step: str) -> None:
         failed = [f for f in report["findings"] if f["status"] == "failed"]
         assert report["status"] == "failed" and failed and {f["step"] for f in failed} == {step}, report
         assert all(f["remedy"] for f in failed)
+        if step in ("name", "bind"):
+            assert "kaasctl ldap set bad " in failed[0]["remedy"]
         after = report["findings"][report["findings"].index(failed[0]) + 1]
         assert after["status"] == "skipped" and failed[0]["title"] in after["finding"]
         if step not in ("base", "user"):  # and nobody signs in by it; whose fault it is, is told

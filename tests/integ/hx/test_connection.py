@@ -134,7 +134,7 @@ def test_three_refused_logins_and_no_more(place: Place) -> None:
         place.forget_waiting()
         status = place.fails("refused", "refused" if tried == 3 else "failing")
         assert status["refusals"] == tried and place.hx.failures == tried
-        assert "kaasctl hx connect" in status["remedy"]
+        assert f"kaasctl hx connect {place.east}." in status["remedy"]
     for _ in range(2):  # within the five minutes, and after them
         assert "3 times" in place.fails("refused", "refused")["detail"]
         place.forget_waiting()

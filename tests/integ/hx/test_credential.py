@@ -109,7 +109,8 @@ def test_a_connection_without_a_user_inherits(place: Place) -> None:
 def test_without_a_credential_there_is_nothing_to_inherit(place: Place) -> None:
     body = {"address": "127.0.0.1", "port": 9, "thumbprint_sha256": place.cert.sha256}
     where = f"/v2/hx-clusters/{place.ids[EAST]}/connection"
-    assert "set-hx-credential" in place.admin.refused(422, "unprocessable", "PUT", where, json=body)["remedy"]
+    problem = place.admin.refused(422, "unprocessable", "PUT", where, json=body)
+    assert f"set-hx-credential {place.world.vcenter.instance_uuid}" in problem["remedy"]
     for half in ({"user_name": "admin"}, {"password": "x"}):
         place.admin.refused(422, "unprocessable", "PUT", where, json={**body, **half})
 
@@ -121,7 +122,7 @@ def test_what_one_refuses_is_tried_at_no_other(place: Place) -> None:
     place.connect(WEST)
     status = place.test(EAST)
     assert (status["state"], status["reason"], status["refusals"]) == ("refused", "refused", 1)
-    assert "set-hx-credential" in status["remedy"]
+    assert f"set-hx-credential {place.world.vcenter.instance_uuid}, or kaasctl hx connect {place.ids[EAST]} with" in status["remedy"]
     assert place.admin.get(place.path)["refused_at"] is not None
     status = place.test(WEST)
     assert (status["state"], status["reason"]) == ("failing", "credential_refused")

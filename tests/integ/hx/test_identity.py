@@ -181,7 +181,7 @@ def test_a_typed_name_gives_way_to_the_one_of_hx(site: Site) -> None:
         "Typed", "typed", "10.0.0.9", "admin")
     site.connect(west, site.start("West", place="DC0/HX-West"))
     assert (site.row(WEST)["name"], site.row(WEST)["name_source"]) == ("West", "hx")
-    assert "kaasctl hx disconnect" in patch(site, west, 422, '{"name":"Mine"}')["remedy"]
+    assert f"kaasctl hx disconnect {west}" in patch(site, west, 422, '{"name":"Mine"}')["remedy"]
     assert patch(site, west, 200, '{"name":null}')["name"] == "West"
 
 
@@ -444,7 +444,7 @@ def test_the_older_one_must_agree_if_it_answers(own: Site) -> None:
     own.connect(east, own.start("East", place="DC0/HX-East"))
     lose(own, EAST)
     own.connect(new, own.start("East", place="DC0/HX-Moved"))
-    assert "hx disconnect" in refused(own, new)["remedy"]
+    assert f"hx disconnect {east}" in refused(own, new)["remedy"]
     own.admin.expect(204, "DELETE", f"/v2/hx-clusters/{east}/connection")
     assert own.read(new)["state"] == "ok"
     assert own.show(new)["id"] == east

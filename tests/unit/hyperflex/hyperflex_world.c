@@ -9,6 +9,7 @@
 #include "hx_publication_store.h"
 #include "hyperflex_world.h"
 #include "peer_store.h"
+#include "platform_store.h"
 #include "publish.h"
 #include "replica_store.h"
 #include "snapshot.h"
@@ -121,6 +122,15 @@ int hx_store_load_credential(struct store *store, const char *vcenter_id, struct
 int hx_store_load_credential_of(struct store *store, const char *hx_id, struct hx_credential **out, struct err *err) {
     (void)store, (void)hx_id;
     return COPY(hx_credential, hw.credential, out, err);
+}
+
+int platform_store_load_hx(struct store *store, const char *id, struct hx_cluster **out, struct err *err) {
+    struct hx_cluster *hx = calloc(1, sizeof(*hx));
+    (void)store, (void)err;
+    assert_non_null(hx);
+    hx->id = str_dup(id);
+    *out = hx;
+    return 0;
 }
 
 int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct hx_sealed *out, struct err *err) {
