@@ -512,12 +512,19 @@ static void query_find_places(struct page *page) {
             page->is_of_place[n] = place_has_word(p, &p->vsphere[i], word);
 }
 
+/* "v1.31.2", as kubectl prints it: kept without the v. */
+static bool query_is_version(const char *word) {
+    const size_t digits = *word == 'v' || *word == 'V' ? strspn(word + 1, "0123456789") : 0;
+    return digits && word[1 + digits] == '.';
+}
+
 static int query_read_words(struct page *page, struct err *err) {
     const char *text = page->query->text ? page->query->text : "";
     char *word = page->words;
     if (strlen(text) > INVENTORY_TEXT_BYTES_MAX)
         return err_set(err, ERR_INVALID, "the query parameter \"q\" is too long");
     for (size_t n; *(text += strspn(text, " ")); text += n, word += n + 1) {
+        text += query_is_version(text);
         n = strcspn(text, " ");
         memcpy(word, text, n);
         str_lower(word);

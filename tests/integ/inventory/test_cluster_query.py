@@ -65,6 +65,8 @@ def make(world: World, admin: Api) -> Iterator[Make]:
         ("prod pay", ["prod-2"]),
         ("pay prod", ["prod-2"]),
         ("shop 1.31 ready prod team=", ["prod-1"]),
+        ("v1.31.2 prod-1", ["prod-1"]),
+        ("prod-1 V1.31", ["prod-1"]),
         ("prod west", []),
         ("  prod-1  ", ["prod-1"]),
         (" ", ALL),
