@@ -36,7 +36,8 @@
 #include "uuid.h"
 #include "views.h"
 
-#define VCENTER_SOURCE "vcenter:"
+#define ONLY_VCENTER_SOURCE "vcenter"
+#define VCENTER_SOURCE ONLY_VCENTER_SOURCE ":"
 #define LOGIN_USER_BYTES_MAX 512
 #define NTLM_CLIENTS_KEPT 256U
 #define NTLM_AGAIN_MS (3600LL * 1000)
@@ -79,10 +80,25 @@ static int login_vcenter_in_worker(struct api_call *call, struct http_response *
                                      : login_reply(resp, &issued, err);
 }
 
-/* "vcenter" of a session or ticket, or behind "vcenter:" in the source of a password. */
+/* The id of the one that is joined; NULL: several are, or none. */
+static const char *only_vcenter(const struct inventory_platform *platform) {
+    const char *found = NULL;
+    for (size_t i = 0; i < platform->vcenters_count; i++) {
+        if (!platform->vcenters[i].registered_at_ms)
+            continue;
+        if (found)
+            return NULL;
+        found = platform->vcenters[i].id;
+    }
+    return found;
+}
+
+/* "vcenter" of a session or ticket, or behind "vcenter:" in the source of a password, where "vcenter" alone is the only one. */
 static const char *vcenter_of(const struct api_call *call) {
     const char *source = json_get_string(call->body, "source");
-    return source ? source + strlen(VCENTER_SOURCE) : json_get_string(call->body, "vcenter");
+    if (!source)
+        return json_get_string(call->body, "vcenter");
+    return str_eq(source, ONLY_VCENTER_SOURCE) ? only_vcenter(call->snapshot->platform) : source + strlen(VCENTER_SOURCE);
 }
 
 /* The true reason is for log and audit log. */
@@ -377,7 +393,7 @@ static int login_directory(struct api_call *call, const char *source, struct err
         return api_go_slow(call, workers, directory_login_in_worker, err);
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" is \"%.60s\"", source);
-        return err_remedy(err, "use local, vcenter:NAME, or the name of a directory");
+        return err_remedy(err, "use local, vcenter, vcenter:NAME, or the name of a directory");
     }
     return err_move(err, rc, &why);
 }
@@ -394,6 +410,12 @@ static int login_local_in_worker(struct api_call *call, struct http_response *re
     return rc ? rc : login_reply(resp, &issued, err);
 }
 
+/* How many there are is not told. */
+static int login_refuse_unnamed(struct err *err) {
+    (void)err_set(err, ERR_UNPROCESSABLE, "the member \"source\" has to say which vCenter");
+    return err_remedy(err, "name it by its address: vcenter:vc.example.com");
+}
+
 int h_login_password(struct api_call *call, struct http_response *resp, struct err *err) {
     const char *user = json_get_string(call->body, "username"), *password = json_get_string(call->body, "password");
     const char *source = json_get_string(call->body, "source");
@@ -408,6 +430,8 @@ int h_login_password(struct api_call *call, struct http_response *resp, struct e
         return err_set(err, ERR_UNPROCESSABLE, "the member \"password\" must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
     if (!source || str_eq(source, "local"))
         return api_go_slow(call, call->api->options.hashing, login_local_in_worker, err);
+    if (str_eq(source, ONLY_VCENTER_SOURCE))
+        return vcenter_of(call) ? log_in_at_vcenter(call, err) : login_refuse_unnamed(err);
     if (!str_starts(source, VCENTER_SOURCE) || !source[strlen(VCENTER_SOURCE)])
         return login_directory(call, source, err);
     return log_in_at_vcenter(call, err);

@@ -30,7 +30,7 @@ const struct opt_spec cli_common_options[] = {
     {"server", "URL", "talk to https://HOST:PORT instead of the admin socket (also KAAS_SERVER)"},
     {"ca-file", "FILE", "CA of the server's certificate (also KAAS_CA_FILE; default: that of the login, or those of the system)"},
     {"user", "NAME", "who signs in at --server (also KAAS_USER; default: who did so by kaasctl login)", OPT_OWN, NULL, 'u'},
-    {"source", "SOURCE", "who checks the password: local (default), vcenter:NAME, or a directory"},
+    {"source", "SOURCE", "who checks the password: local (default), vcenter (the only one), vcenter:NAME, or a directory"},
     {"password-file", "FILE", "file with the password, - for standard input (default: ask)"},
     {"output", "FORMAT", "table (default), json, yaml, or name: a name or id each line", OPT_OWN, NULL, 'o'},
     {"no-headers", NULL, "tables without their first line"},

@@ -18,8 +18,9 @@ import requests
 from env import vimclient
 from env.api import Api
 from env.clock import Clock, clocked_world
-from env.full import EXTENSION_KEY, World
-from env.process import READY_LIMIT_S
+from env.full import EXTENSION_KEY, World, add_vcenter, register
+from env.places import program
+from env.process import READY_LIMIT_S, run
 from env.vcenter import DEFAULT_WORLD, StrictVcenter
 from env.wait import until
 from env.watching import metric, until_watching
@@ -260,6 +261,29 @@ def test_a_password_of_the_vcenter_signs_in(world: World) -> None:
     user = world.vcenter.users["viewer-dc"]
     signed_in = world.kaasd.api().login_password(user.login, user.password, f"vcenter:{world.vcenter.instance_uuid}")
     assert signed_in.get("/v2/whoami")["method"] == "vcenter_password"
+
+
+def test_the_only_vcenter_need_not_be_named(fresh_world: World, other_vcenter: StrictVcenter) -> None:
+    """One that is known and not joined does not count."""
+    user, kaasd = fresh_world.vcenter.users["viewer-dc"], fresh_world.kaasd
+    body = {"username": user.login, "password": user.password, "source": "vcenter"}
+
+    def refused() -> str:
+        problem = kaasd.api().refused(422, "unprocessable", "POST", "/v2/login/password", json=body, headers={"X-KaaS": "1"})
+        return problem["detail"] + problem["remedy"]
+
+    none = refused()
+    assert '"source"' in none and "vcenter:vc.example.com" in none
+    fresh_world.join()
+    add_vcenter(kaasd, other_vcenter, "--name", "Other")
+    who = kaasd.api().login_password(user.login, user.password, "vcenter").get("/v2/whoami")
+    assert (who["method"], who["vcenter_id"]) == ("vcenter_password", fresh_world.vcenter.instance_uuid)
+    said = run([program("kaasctl"), "--server", kaasd.url, "--ca-file", str(kaasd.tls.ca_file), "--user", user.login, "--source", "vcenter",
+                "--password-file", "-", "-o", "json", "whoami"], stdin=user.password + "\n")
+    assert json.loads(said.stdout)["vcenter_id"] == fresh_world.vcenter.instance_uuid, said.stderr
+    register(kaasd, other_vcenter)
+    until(lambda: kaasd.api().post_login("password", body).status_code == 422, "two are joined")
+    assert refused() == none
 
 
 def test_a_sign_on_by_password_leaves_no_session_at_the_vcenter(world: World) -> None:
