@@ -174,15 +174,25 @@ static int cmd_cluster_wait_for_change(struct cmd_cluster_watch *w, bool *is_cha
     return rc ? cli_fail(w->cli, &why, err) : 0;
 }
 
+/* For programs the time is a part of what is told; names alone have none. */
+static int cmd_cluster_show_items(struct cli *cli, json_t *items, struct err *err) {
+    _cleanup_json_ json_t *told = NULL;
+    _cleanup_free_ char *at = NULL;
+    char now[CLOCK_RFC3339_BYTES];
+    clock_format(clock_wall_ms(), now);
+    at = str_format("%.19sZ", now);
+    if (cli->format == CLI_JSON || cli->format == CLI_YAML) {
+        told = at ? json_pack("{s:s, s:O}", "at", at, "items", items) : NULL;
+        return told ? show_json_line(cli, told, err) : err_set(err, ERR_NOMEM, "out of memory");
+    }
+    show_line(cli, "%s", at ? at : "");
+    return show_list(cli, items, cli->command->list, err);
+}
+
 static int cmd_cluster_show_now(struct cmd_cluster_watch *w, struct err *err) {
     _cleanup_json_ json_t *items = NULL;
-    char now[CLOCK_RFC3339_BYTES];
     int rc = cli_call(w->cli, w->query, &items, err);
-    if (rc)
-        return rc;
-    clock_format(clock_wall_ms(), now);
-    show_line(w->cli, "%.19sZ", now);
-    rc = show_list(w->cli, items, w->cli->command->list, err);
+    rc = rc ? rc : cmd_cluster_show_items(w->cli, items, err);
     if (rc)
         return rc;
     show_gap(w->cli);

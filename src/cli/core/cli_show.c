@@ -299,20 +299,28 @@ static int show_yaml(struct cli *cli, const json_t *value, struct err *err) {
     return yaml_write(value, &cli->out, err);
 }
 
-int show_json(struct cli *cli, const json_t *value, struct err *err) {
+static int show_json_as(struct cli *cli, const json_t *value, size_t flags, struct err *err) {
     _cleanup_json_ json_t *one = json_is_array(value) ? NULL : json_pack("[O]", value);
     char *text;
     if (cli->format == CLI_NAME)
         return show_names_of(cli, one ? one : value, err);
     if (cli->format == CLI_YAML)
         return show_yaml(cli, value, err);
-    text = json_dumps(value, JSON_INDENT(INDENT) | JSON_ENCODE_ANY);
+    text = json_dumps(value, flags | JSON_ENCODE_ANY);
     if (!text)
         return err_set(err, ERR_NOMEM, "out of memory");
     text_add_json(&cli->out, text, strlen(text));
     strbuf_addc(&cli->out, '\n');
     free(text);
     return strbuf_check(&cli->out, "output", err);
+}
+
+int show_json(struct cli *cli, const json_t *value, struct err *err) {
+    return show_json_as(cli, value, JSON_INDENT(INDENT), err);
+}
+
+int show_json_line(struct cli *cli, const json_t *value, struct err *err) {
+    return show_json_as(cli, value, JSON_COMPACT, err);
 }
 
 /* -- what step-by-step examinations found, laid out for people ----------------------------------------------------- */

@@ -48,6 +48,8 @@ int show_object(struct cli *cli, const json_t *object, const struct cli_column *
 
 /* Appends a value for programs, with a newline, as --output has it: JSON, indented; YAML; or the name or id of each item or of the one, a line each. */
 int show_json(struct cli *cli, const json_t *value, struct err *err);
+/* Likewise one of several that follow each other: JSON in one line. */
+int show_json_line(struct cli *cli, const json_t *value, struct err *err);
 
 /* Appends a line, harmless for the terminal; nothing with --output json. */
 void show_line(struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

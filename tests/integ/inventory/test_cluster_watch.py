@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import subprocess
@@ -10,10 +11,12 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 
 import pytest
 import requests
+import yaml
 from env.api import Api
 from env.full import World
 from env.places import program
@@ -265,6 +268,27 @@ def test_kaasctl_shows_each_change(own: World, admin: Api) -> None:
             assert any(line.startswith(added["name"]) for line in follower.stdout)
         finally:
             follower.terminate()
+    admin.expect(204, "DELETE", f"/v2/clusters/{added['id']}")
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_kaasctl_tells_programs_each_change_by_itself(own: World, admin: Api, form: str) -> None:
+    command = [program("kaasctl"), "--config", str(own.kaasd.config), "cluster", "list", "--watch", "--hx-cluster", "HX-West", "-o", form]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as follower:
+        assert follower.stdout
+        try:
+            until(lambda: waiting(own) == 1, "the wait of kaasctl")
+            added = admin.expect(201, "POST", "/v2/clusters", json=record(own, "DC0/HX-West"))
+            lines: list[str] = []
+            while form == "yaml" and not any(added["name"] in line for line in lines):
+                lines.append(next(follower.stdout))
+            first, second = (yaml.safe_load_all("".join(lines)) if form == "yaml" else
+                             (json.loads(next(follower.stdout)), json.loads(next(follower.stdout))))
+        finally:
+            follower.terminate()
+    assert [list(one) for one in (first, second)] == [["at", "items"]] * 2
+    assert added["name"] not in str(first["items"]) and added["name"] in str(second["items"])
+    assert datetime.fromisoformat(second["at"] if form == "json" else str(second["at"])).tzinfo
     admin.expect(204, "DELETE", f"/v2/clusters/{added['id']}")
 
 
