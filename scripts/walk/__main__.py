@@ -7,6 +7,8 @@ import signal
 import sys
 import time
 
+from env.places import program
+
 from .ad_steps import who_can_come, with_ad
 from .hx_steps import PERSON, start_client, with_hx
 from .sabotage import AD_SABOTAGES, SABOTAGES
@@ -73,7 +75,7 @@ def describe(walk: Walk) -> None:
             f"3. vSphere   {walk.client.url}/ui/   the Monitor tab of HX-East in the vSphere Client, as the same person", "",
             f"API       {kaasd.url}/v2/      contract: {kaasd.url}/openapi.yaml",
             f"vCenter   {vcenter.url}      control port: {vcenter.control.url}",
-            f"kaasctl   {kaasd.config}  (kaasctl --config FILE ...)",
+            f"kaasctl   {program('kaasctl')} --config {kaasd.config} health",
             f"logs      {walk.scratch.log}", "",
             f"KaaS administrator            admin / {kaasd.admin_password}"]
     for name in ("Administrator", "viewer-east", "viewer-dc", "no-rights"):

@@ -357,13 +357,11 @@ COLUMNS hx_list[] = {
 };
 
 COLUMNS hx_columns[] = {
-    {"Name", "name"}, {"Id", "id"}, {"Name from", "name_source"}, {"HX uuid", "hx_uuid"}, {"vCenter", "vcenter_id"},
-    {"vSphere cluster", "vsphere_cluster", show_places}, {"Moref", "vsphere_cluster.moref"},
-    {"Management address", "management_address"}, {"Address from", "address_source"}, {"Panel in", "panel_origins", show_words},
+    {"Name", "name"}, {"Id", "id"}, {"Name from", "name_source"}, {"HX uuid", "hx_uuid"}, {"vCenter", "vcenter_name"}, {"vSphere cluster", "vsphere_cluster", show_places},
+    {"Moref", "vsphere_cluster.moref"}, {"Management address", "management_address"}, {"Address from", "address_source"}, {"Panel in", "panel_origins", show_words},
     {"Present", "present", show_yes_no}, {"Last seen", "last_seen_at", show_time}, {"Clusters", "clusters.total"}, {"HX says", "facts.read_at", show_time},
-    {"  version", "facts.version"}, {"  state", "facts.state"}, {"  resiliency", "facts.resiliency"}, {"  space", "facts.space"},
-    {"  bytes", "facts.capacity_bytes"}, {"  bytes used", "facts.used_bytes"}, {"  nodes", "facts.nodes_configured"},
-    {"  nodes online", "facts.nodes_online"}, {"  alarms", "facts.alarms"}, END,
+    {"  version", "facts.version"}, {"  state", "facts.state"}, {"  resiliency", "facts.resiliency"}, {"  space", "facts.space"}, {"  capacity", "facts.capacity_bytes", show_bytes},
+    {"  used", "facts.used_bytes", show_bytes}, {"  nodes", "facts.nodes_configured"}, {"  nodes online", "facts.nodes_online"}, {"  alarms", "facts.alarms"}, END,
 };
 
 COLUMNS address_list[] = {
@@ -391,11 +389,10 @@ COLUMNS connection_columns[] = {
     {"  next login", "status.next_login_at", show_time}, {"HX says", "status.facts.read_at", show_time},
     {"  name", "status.facts.name"}, {"  uuid", "status.facts.uuid"}, {"  version", "status.facts.version"},
     {"  state", "status.facts.state"}, {"  resiliency", "status.facts.resiliency"}, {"  messages", "status.facts.messages"},
-    {"  space", "status.facts.space"}, {"  bytes", "status.facts.capacity_bytes"}, {"  bytes used", "status.facts.used_bytes"},
-    {"  nodes", "status.facts.nodes_configured"}, {"  nodes online", "status.facts.nodes_online"},
-    {"  alarms", "status.facts.alarms"}, {"  datacenter", "status.facts.datacenter"},
-    {"  vSphere cluster", "status.facts.vsphere_cluster"}, {"Created", "created_at", show_time},
-    {"Updated", "updated_at", show_time}, END,
+    {"  space", "status.facts.space"}, {"  capacity", "status.facts.capacity_bytes", show_bytes},
+    {"  used", "status.facts.used_bytes", show_bytes}, {"  nodes", "status.facts.nodes_configured"},
+    {"  nodes online", "status.facts.nodes_online"}, {"  alarms", "status.facts.alarms"}, {"  datacenter", "status.facts.datacenter"},
+    {"  vSphere cluster", "status.facts.vsphere_cluster"}, {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time}, END,
 };
 
 COLUMNS publication_columns[] = {
@@ -765,12 +762,14 @@ const struct cli_command cli_commands[] = {
      .question = "Remove the record of cluster {name}? The cluster itself stays. Type yes: ",
      .says = "removed the record of cluster {name}"},
     {"hx", "list", "", "list the HX clusters", .options = hx_list_options, .call = "GET /v2/hx-clusters", .list = hx_list,
-     .tell = cmd_hx_tell_list},
-    {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}", .object = hx_columns},
+     .tell = cmd_hx_tell},
+    {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}", .object = hx_columns,
+     .tell = cmd_hx_tell},
     {"hx", "nodes", "HX", "list the nodes of the Kubernetes clusters on it", .of = &cli_hx_clusters,
      .call = "GET /v2/hx-clusters/{id}/nodes", .list = hx_node_list},
     {"hx", "set", "HX", "set name or management address of an HX cluster", .options = hx_set_options, .of = &cli_hx_clusters,
-     .call = "PATCH /v2/hx-clusters/{id}", .if_empty = "nothing to change: give --name or --address", .object = hx_columns},
+     .call = "PATCH /v2/hx-clusters/{id}", .if_empty = "nothing to change: give --name or --address", .object = hx_columns,
+     .tell = cmd_hx_tell},
     {"hx", "connections", "", "list the HX clusters that kaasd is connected to", .call = "GET /v2/hx-connections",
      .list = connection_list},
     {"hx", "connection", "HX", "show how kaasd is connected to an HX cluster, and what that says of itself",

@@ -14,8 +14,12 @@ static const char *cmd_hx_vcenter_name(const json_t *vcenters, const char *id) {
     return id;
 }
 
-/* The API tells the id of the vCenter, and people read its name; who may not list vCenters reads the id. */
-int cmd_hx_tell_list(struct cli *cli, json_t *answer, struct err *err) {
+static void cmd_hx_put_vcenter_name(json_t *hx, const json_t *vcenters) {
+    json_put_string(hx, "vcenter_name", cmd_hx_vcenter_name(vcenters, json_get_string(hx, "vcenter_id")));
+}
+
+/* The API tells the id of the vCenter, and people read its name; who may not list vCenters reads the id. `answer` is one HX cluster, or a list. */
+int cmd_hx_tell(struct cli *cli, json_t *answer, struct err *err) {
     _cleanup_json_ json_t *vcenters = NULL;
     struct err why = {0};
     json_t *hx;
@@ -26,9 +30,11 @@ int cmd_hx_tell_list(struct cli *cli, json_t *answer, struct err *err) {
     rc = cli_list(cli, "/v2/vcenters", NULL, NULL, &vcenters, &why);
     if (rc && rc != ERR_FORBIDDEN)
         return err_move(err, rc, &why);
+    if (json_is_object(answer))
+        cmd_hx_put_vcenter_name(answer, vcenters);
     json_array_foreach (answer, i, hx)
-        json_put_string(hx, "vcenter_name", cmd_hx_vcenter_name(vcenters, json_get_string(hx, "vcenter_id")));
-    return show_list(cli, answer, cli->command->list, err);
+        cmd_hx_put_vcenter_name(hx, vcenters);
+    return cli_show_result(cli, answer, err);
 }
 
 /* -- connections --------------------------------------------------------------------------------------------------------------- */

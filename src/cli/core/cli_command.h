@@ -94,7 +94,7 @@ typedef int cli_send_fn(struct cli *cli, json_t *body, json_t **answer, struct e
 cli_send_fn cmd_grant_send_new, cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list, cmd_pilot_send;
 typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);
 cli_tell_fn cmd_vcenter_tell_login_account, cmd_vcenter_tell_added, cmd_vcenter_tell_registered, cmd_vcenter_tell_unregistered,
-    cmd_hx_tell_list, cmd_hx_tell_publication, cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell,
+    cmd_hx_tell, cmd_hx_tell_publication, cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell,
     cmd_ldap_tell_test, cmd_whoami_tell, cmd_kerberos_tell, cmd_health_tell, cmd_key_tell_signing, cmd_key_tell_master,
     cmd_cluster_tell_status, cmd_pilot_tell;
 

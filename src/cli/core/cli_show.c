@@ -47,6 +47,20 @@ void show_yes_no(struct table *t, const json_t *value) {
     table_add(t, json_is_boolean(value) ? json_is_true(value) ? "yes" : "no" : NULL);
 }
 
+void show_bytes(struct table *t, const json_t *value) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double left = json_number_value(value);
+    size_t i = 0;
+    for (; left >= 1024 && i + 1 < ARRAY_COUNT(units); i++)
+        left /= 1024;
+    if (!json_is_number(value))
+        table_add(t, NULL);
+    else if (left < 999.5)
+        table_addf(t, "%.3g %s", left, units[i]);
+    else
+        table_addf(t, "%.0f %s", left, units[i]);
+}
+
 void show_replicas(struct table *t, const json_t *value) {
     const json_t *ready = json_object_get(value, "ready");
     long long desired = (long long)json_get_int(value, "desired", 0);

@@ -20,6 +20,7 @@ struct cli_column {
 /* How a member is shown; each adds one cell, "-" for null or a missing member. */
 void show_time(struct table *t, const json_t *value); /* RFC 3339 without fractions */
 void show_yes_no(struct table *t, const json_t *value);
+void show_bytes(struct table *t, const json_t *value);                /* 40 TiB */
 void show_replicas(struct table *t, const json_t *value);             /* 4/5 */
 void show_state(struct table *t, const json_t *value);                /* of a cluster: one that was entered by hand is marked */
 void show_state_source(struct table *t, const json_t *value);         /* of a cluster: who said it, and when */
