@@ -183,20 +183,16 @@ static void put_tokens(const struct pseudonyms *p, const char *text, struct strb
     }
 }
 
-/* "com.springpath.sysmgmt", and behind it a managed object id, perhaps after "uuid" or one. */
+/* "com.springpath.sysmgmt", and behind it a managed object id, perhaps after "uuid" or one. Only the last part is such an id: "k-10.20.30.40" is none. */
 static void put_hx_key(const struct pseudonyms *p, const char *text, struct strbuf *out) {
+    const char *behind = text + strlen(HX_KEY), *last = strrchr(behind, '.');
+    const bool is_kept = last && is_moref(last + 1);
+    _cleanup_free_ char *between = str_format("%.*s", (int)(is_kept ? (size_t)(last - behind) : strlen(behind)), behind);
     strbuf_adds(out, HX_KEY);
-    for (text += strlen(HX_KEY); *text == '.';) {
-        const size_t n = strcspn(text + 1, ".");
-        _cleanup_free_ char *part = str_format("%.*s", (int)n, text + 1);
-        strbuf_addc(out, '.');
-        if (part && is_moref(part))
-            strbuf_adds(out, part);
-        else if (part)
-            put_token(p, part, out);
-        text += n + 1;
-    }
-    put_tokens(p, text, out);
+    if (between)
+        put_tokens(p, between, out);
+    if (is_kept)
+        strbuf_adds(out, last);
 }
 
 static bool is_time(const char *text) {
@@ -221,7 +217,7 @@ void pseudonym_text(const struct pseudonyms *p, const char *text, struct strbuf 
         put_address(p, text, out);
     else if (is_thumbprint(text))
         put_hex(p, text, out);
-    else if (str_starts(text, HX_KEY))
+    else if (str_starts(text, HX_KEY ".") || str_eq(text, HX_KEY))
         put_hx_key(p, text, out);
     else if (strpbrk(text, " \t\r\n") || strlen(text) > 4 * TEXT_CHARS_MAX)
         put_word(p, str_starts(text, HX_CONTROLLER) ? HX_CONTROLLER "-" : "text-", text, out);

@@ -74,6 +74,12 @@ static void all_else_is_replaced_in_its_form(void **state) {
         {"2026-05-05T10:00:00.123Z", "2026", "1970-01-01T00:00:00Z"},
         {"stCtlVM-east-1", "east", "stCtlVM-"},
         {"com.springpath.sysmgmt.corp.domain-c7", "corp", ".domain-c7"},
+        {"com.springpath.sysmgmt.k8s-10.20.30.40", ".20", "com.springpath.sysmgmt.x"},
+        {"com.springpath.sysmgmt.k8s-10.20.30.40", "40", "com.springpath.sysmgmt.x"},
+        {"com.springpath.sysmgmt.node-10.20.30.40", "node-10", "com.springpath.sysmgmt.x"},
+        {"com.springpath.sysmgmt.10.77.12.34.domain-c7", "77", ".domain-c7"},
+        {"com.springpath.sysmgmt20", "mgmt20", "."},
+        {"com.springpath.sysmgmt/20", "20", "/"},
         {"AB:CD:AB:CD:AB:CD:AB:CD:AB:CD:AB:CD:AB:CD:AB:CD:AB:CD:AB:CD", "AB:CD:AB:CD", ":"},
         {"domain-c7", "domain-c7", "x"}, /* it is a name where it is no reference */
     };
