@@ -155,8 +155,8 @@ char *service_principal_id(const char *id) {
 /* -- service accounts: the spelling of what they prove themselves by ----------------------------------------------- */
 
 int service_fingerprint_read(const char *text, char out[SERVICE_FINGERPRINT_BYTES], struct err *err) {
-    uint8_t bytes[(SERVICE_FINGERPRINT_BYTES - 1) / 2];
-    if (str_unhex(text, bytes, sizeof(bytes))) {
+    uint8_t bytes[32];
+    if (str_to_sha256(text, bytes)) {
         str_hex(bytes, sizeof(bytes), out);
         return 0;
     }

@@ -397,8 +397,9 @@ def test_kaasctl_manages_service_accounts(place: Place) -> None:
     assert (made["certificates"][0]["sha256"], made["may_delegate"]) == (cert.sha256, True)
     assert place.controller(cert, made).page(place.controller(cert, made).sign_in()) == EAST_NAMES
     other = place.ca.issue("cli-2")
-    changed = ctl.json("service", "set", name, "--add-certificate", other.sha256, "--remove-certificate", cert.sha256, "--no-delegate",
-                       "--add-hx-cluster", place.hx["domain-c70"], "--remove-hx-cluster", place.hx["domain-c7"], "--description", "west")
+    changed = ctl.json("service", "set", name, "--add-certificate", f"sha256 Fingerprint={other.sha256}",
+                       "--remove-certificate", f"SHA256:{cert.sha256}", "--no-delegate", "--description", "west",
+                       "--add-hx-cluster", place.hx["domain-c70"], "--remove-hx-cluster", place.hx["domain-c7"])
     assert [c["sha256"] for c in changed["certificates"]] == [other.sha256]
     assert [hx["id"] for hx in changed["hx_clusters"]] == [place.hx["domain-c70"]]
     assert (changed["may_delegate"], changed["description"]) == (False, "west")

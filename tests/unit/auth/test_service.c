@@ -121,6 +121,9 @@ static void fingerprints_are_read_in_any_form(void **state) {
             "AA:AA:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa:aa", out, NULL),
         0);
     assert_string_equal(out, PIN);
+    assert_int_equal(service_fingerprint_read("sha256 Fingerprint=" PIN, out, NULL), 0); /* as openssl prints it */
+    assert_int_equal(service_fingerprint_read("SHA256:" PIN, out, NULL), 0);
+    assert_string_equal(out, PIN);
     assert_int_equal(service_fingerprint_read("aa", out, NULL), ERR_UNPROCESSABLE);
     assert_int_equal(service_fingerprint_read(PIN "a", out, NULL), ERR_UNPROCESSABLE);
 }
