@@ -42,7 +42,7 @@ CLEANUP_DEFINE(BIO, BIO_free_all);
 
 /* Reads all certificates of a PEM text; NULL if there is none or one is malformed. */
 static STACK_OF(X509) * http_client_read_certificates(const char *pem) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, NULL);
     STACK_OF(X509) *list = sk_X509_new_null();
     X509 *cert;
     while (bio && list && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)))
@@ -79,7 +79,7 @@ static int init_client_cert(struct http_tls *tls, const char *cert_pem, const ch
     if (!tls->chain)
         return err_set(err, ERR_CONFIG, "the client certificate is not valid PEM");
     tls->cert = sk_X509_shift(tls->chain);
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(key_pem, -1);
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(key_pem, X509_PEM_KEYS, NULL);
     tls->key = bio ? PEM_read_bio_PrivateKey(bio, NULL, x509_no_passphrase, NULL) : NULL;
     bool fits = tls->key && X509_check_private_key(tls->cert, tls->key) == 1;
     ERR_clear_error();

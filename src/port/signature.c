@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "str.h"
+#include "x509.h"
 
 struct signature_keys {
     EVP_PKEY *items[SIGNATURE_KEYS_MAX];
@@ -50,7 +51,7 @@ static int signature_add_key(struct signature_keys *keys, const unsigned char *d
 }
 
 int signature_keys_read(const char *pem, struct signature_keys **out, struct err *err) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_KEYS, NULL);
     _cleanup_(signature_keys_free) struct signature_keys *keys = calloc(1, sizeof(*keys));
     char *name = NULL, *header = NULL;
     unsigned char *der = NULL;

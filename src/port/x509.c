@@ -133,9 +133,37 @@ int x509_describe(X509 *cert, struct x509_info *out, struct err *err) {
     return err_set(err, ERR_UNPROCESSABLE, "a certificate cannot be described: a part is malformed or too long");
 }
 
+BIO *x509_open_pem(const char *pem, enum x509_pem wanted, bool *has_key) {
+    BIO *bio = BIO_new(wanted == X509_PEM_KEYS ? BIO_s_secmem() : BIO_s_mem());
+    bool is_in_key = false, is_whole = bio != NULL, has = false;
+    if (str_starts(pem, "\xEF\xBB\xBF"))
+        pem += 3;
+    while (*pem && is_whole) {
+        const size_t n = strcspn(pem, "\r\n"), indent = strspn(pem, " \t");
+        size_t end = n;
+        while (end > indent && strchr(" \t", pem[end - 1]))
+            end--;
+        const bool is_rule = n > indent && str_starts(pem + indent, "-----") && memmem(pem, n, "PRIVATE KEY-----", 16);
+        if (is_rule)
+            is_in_key = str_starts(pem + indent, "-----BEGIN ");
+        has = has || is_rule;
+        if (end > indent && (wanted == X509_PEM_KEYS || !(is_rule || is_in_key)))
+            is_whole = BIO_write(bio, pem + indent, (int)(end - indent)) > 0 && BIO_write(bio, "\n", 1) == 1;
+        pem += n + (pem[n] != '\0');
+    }
+    if (!is_whole) {
+        BIO_free_all(bio);
+        return NULL;
+    }
+    BIO_set_mem_eof_return(bio, 0);
+    if (has_key)
+        *has_key = has;
+    return bio;
+}
+
 /* The first certificate of a PEM text; NULL if there is none. */
 static X509 *read_pem(const char *pem) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, NULL);
     X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
     ERR_clear_error();
     return cert;
@@ -151,7 +179,7 @@ int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err) {
 bool x509_is_in_system_store(const char *pem) {
     _cleanup_(X509_STORE_free) X509_STORE *store = X509_STORE_new();
     _cleanup_(X509_STORE_CTX_free) X509_STORE_CTX *look = X509_STORE_CTX_new();
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(pem, -1);
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, NULL);
     bool is_found = false;
     bool is_ready =
         store && look && bio && X509_STORE_set_default_paths(store) == 1 && X509_STORE_CTX_init(look, store, NULL, NULL);

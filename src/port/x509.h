@@ -34,6 +34,12 @@ void x509_info_done(struct x509_info *info);
 /* Colon-separated upper-case pairs; `out` needs X509_THUMBPRINT_TEXT_BYTES. */
 void x509_thumbprint_text(const uint8_t sha256[X509_SHA256_BYTES], char *out);
 
+/* Opens a PEM text as people have it. OpenSSL reads no block that is indented or has blank lines in it, and misses the first one behind a byte order
+ * mark: all that is left out here, and private keys where certificates are wanted. *has_key (may be NULL) tells whether there was one. Freed by
+ * BIO_free_all, which wipes keys. NULL without memory. */
+enum x509_pem { X509_PEM_CERTIFICATES, X509_PEM_KEYS };
+BIO *x509_open_pem(const char *pem, enum x509_pem wanted, bool *has_key);
+
 /* Reads the first certificate of a PEM text. ERR_UNPROCESSABLE if there is none. */
 int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err);
 

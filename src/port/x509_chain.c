@@ -45,31 +45,8 @@ void x509_chain_done(struct x509_chain *chain) {
 
 /* -- reading ----------------------------------------------------------------------------------------------------------------- */
 
-/* OpenSSL reads no block with blank lines in it, and misses the first one behind a byte order mark. Keys are left out: they are none of its business here. */
-static void tidy(const char *pem, struct strbuf *out, bool *has_key) {
-    bool is_in_key = false;
-    if (str_starts(pem, "\xEF\xBB\xBF"))
-        pem += 3;
-    while (*pem) {
-        const size_t n = strcspn(pem, "\r\n");
-        const size_t indent = strspn(pem, " \t");
-        size_t end = n;
-        while (end > indent && strchr(" \t", pem[end - 1]))
-            end--;
-        const bool is_rule = n > indent && str_starts(pem + indent, "-----") && memmem(pem, n, "PRIVATE KEY-----", 16);
-        if (is_rule)
-            *has_key = is_in_key = str_starts(pem + indent, "-----BEGIN ");
-        *has_key = *has_key || is_rule;
-        if (end > indent && !is_rule && !is_in_key) {
-            strbuf_add(out, pem + indent, end - indent);
-            strbuf_adds(out, "\n");
-        }
-        pem += n + (pem[n] != '\0');
-    }
-}
-
-static int read_all(const char *text, struct pile *pile, struct err *err) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(text, -1);
+static int read_all(const char *pem, struct pile *pile, bool *has_key, struct err *err) {
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, has_key);
     X509 *cert = NULL;
     if (!bio)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -120,7 +97,7 @@ static size_t find_leaf(const struct pile *pile) {
 }
 
 static int find_of_key(const struct pile *pile, const char *key_pem, size_t *out, struct err *err) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new_mem_buf(key_pem, -1);
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(key_pem, X509_PEM_KEYS, NULL);
     _cleanup_(EVP_PKEY_free) EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, x509_no_passphrase, NULL) : NULL;
     size_t i = 0;
     while (key && i < pile->count && X509_check_private_key(pile->certs[i], key) != 1)
@@ -208,11 +185,7 @@ static int order_all(struct pile *pile, const char *key_pem, struct err *err) {
 int x509_chain_read(const char *pem, const char *key_pem, struct x509_chain *out, struct err *err) {
     _cleanup_done_(pile_done) struct pile pile = {.count = 0};
     struct x509_chain chain = {.count = 0};
-    _cleanup_strbuf_ struct strbuf text;
-    strbuf_init(&text, X509_CHAIN_BYTES_MAX);
-    tidy(pem, &text, &chain.has_key);
-    int rc = strbuf_check(&text, "a file of certificates", err);
-    rc = rc ? rc : read_all(text.len ? text.data : "", &pile, err);
+    int rc = read_all(pem, &pile, &chain.has_key, err);
     rc = rc ? rc : order_all(&pile, key_pem, err);
     rc = rc ? rc : describe_all(&pile, &chain, err);
     if (rc)

@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "strbuf.h"
+
 #define REQUEST_BYTES 65536
 
 struct tls_server {
@@ -97,6 +99,18 @@ void test_cert_done(struct test_cert *c) {
     EVP_PKEY_free(c->key);
     free(c->cert_pem);
     free(c->key_pem);
+}
+
+char *test_pem_dress(const char *pem, const char *before, const char *line_end) {
+    struct strbuf out;
+    strbuf_init(&out, 65536);
+    strbuf_adds(&out, before);
+    for (const char *at = pem; *at; at++)
+        if (*at == '\n')
+            strbuf_adds(&out, line_end);
+        else
+            strbuf_addc(&out, *at);
+    return strbuf_steal(&out);
 }
 
 static long get_bytes(struct conn *c, void *out, size_t n) {

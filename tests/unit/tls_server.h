@@ -27,6 +27,8 @@ struct test_cert_request {
 
 void test_cert_make(const struct test_cert_request *request, struct test_cert *out);
 void test_cert_done(struct test_cert *c);
+/* A PEM text as people have it: what stands before it, and at the end of each line. Caller frees. */
+char *test_pem_dress(const char *pem, const char *before, const char *line_end);
 
 #define TLS_SERVER_CONNECTIONS_MAX 64
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
@@ -104,7 +105,9 @@ def test_a_wrong_thumbprint_is_refused_with_the_certificate_that_was_met(new: Wo
 
 
 def test_the_right_ca_is_enough(new: World) -> None:
-    made = new.admin.expect(201, "POST", PATH, json=body_of(new.vcenter, ca_pem=ca_of(new.vcenter)))
+    """However it was pasted."""
+    pasted = textwrap.indent(ca_of(new.vcenter).replace("\n", "\r\n\r\n"), "    ")
+    made = new.admin.expect(201, "POST", PATH, json=body_of(new.vcenter, ca_pem=pasted))
     assert made["trust"]["mode"] == "ca"
     assert len(made["trust"]["ca_subjects"]) == 1
 

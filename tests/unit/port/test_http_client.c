@@ -270,6 +270,27 @@ static void test_client_certificate(void **state) {
     tls_server_stop(server);
 }
 
+/* CA, certificate and key as people paste them. */
+static void test_dresses(void **state) {
+    (void)state;
+    static const char *const dresses[][2] = {{"\xEF\xBB\xBF", "\r\n"}, {"\n  ", "\n\n  "}, {"\t", " \t\n\t"}};
+    struct tls_server *server = tls_server_start(&(struct tls_server_options){.cert = &good, .asks_client_cert = true});
+    for (size_t i = 0; i < ARRAY_COUNT(dresses); i++) {
+        _cleanup_free_ char *trusted = test_pem_dress(ca.cert_pem, dresses[i][0], dresses[i][1]);
+        _cleanup_free_ char *cert = test_pem_dress(client_cert.cert_pem, dresses[i][0], dresses[i][1]);
+        _cleanup_free_ char *key = test_pem_dress(client_cert.key_pem, dresses[i][0], dresses[i][1]);
+        struct run r;
+        run_begin(&r);
+        r.options.trust.ca_pem = trusted;
+        r.options.client_cert_pem = cert;
+        r.options.client_key_pem = key;
+        run_first(&r, server, "localhost", "/whoami");
+        assert_answered(&r, 200, "com.example.client");
+        run_end(&r);
+    }
+    tls_server_stop(server);
+}
+
 static void test_request_form(void **state) {
     (void)state;
     struct run r;
@@ -640,6 +661,7 @@ int main(void) {
         cmocka_unit_test(test_pin_to_the_last_bit),
         cmocka_unit_test(test_no_trust_no_client),
         cmocka_unit_test(test_client_certificate),
+        cmocka_unit_test(test_dresses),
         cmocka_unit_test(test_request_form),
         cmocka_unit_test(test_header_injection),
         cmocka_unit_test(test_answers),

@@ -36,6 +36,8 @@ static void test_signature(void **state) {
     (void)state;
     assert_true(is_good(BLOCK(RFC_KEY), "\x72", 1));
     assert_true(is_good(BLOCK(ANOTHER) "words between them\n" BLOCK(RFC_KEY), "\x72", 1));
+    assert_true(is_good("\xEF\xBB\xBF" BLOCK(RFC_KEY), "\x72", 1)); /* as people paste and keep them */
+    assert_true(is_good("  -----BEGIN PUBLIC KEY-----\r\n\r\n  " RFC_KEY " \r\n\r\n  -----END PUBLIC KEY-----", "\x72", 1));
     assert_false(is_good(BLOCK(ANOTHER), "\x72", 1));
     assert_false(is_good(BLOCK(RFC_KEY), "\x73", 1));
     assert_false(is_good(BLOCK(RFC_KEY), "\x72", 0));

@@ -125,6 +125,25 @@ static void test_parse_refuses(void **state) {
     }
 }
 
+/* As people paste and keep them. */
+static void test_dresses(void **state) {
+    (void)state;
+    static const char *const dresses[][2] = {{"", "\r\n"}, {"\xEF\xBB\xBF", "\n"}, {"\n  ", "\n\n  "}, {"words\n\t", " \t\n\t"}};
+    uint8_t wanted[EVP_MAX_MD_SIZE + 32], binding[sizeof(wanted)];
+    size_t wanted_bytes = 0, bytes = 0;
+    assert_int_equal(x509_end_point_binding(server_cert.cert_pem, wanted, sizeof(wanted), &wanted_bytes, NULL), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(dresses); i++) {
+        _cleanup_free_ char *pem = test_pem_dress(server_cert.cert_pem, dresses[i][0], dresses[i][1]);
+        struct x509_info info = {0};
+        assert_int_equal(x509_parse_pem(pem, &info, NULL), 0);
+        assert_string_equal(info.pem, server_cert.cert_pem);
+        x509_info_done(&info);
+        assert_int_equal(x509_end_point_binding(pem, binding, sizeof(binding), &bytes, NULL), 0);
+        assert_int_equal(bytes, wanted_bytes);
+        assert_memory_equal(binding, wanted, bytes);
+    }
+}
+
 /* Names of a certificate are outside text: they must not break a log line, or look like several entries. */
 static void test_hostile_names(void **state) {
     (void)state;
@@ -214,6 +233,8 @@ static void test_system_store(void **state) {
     assert_true(x509_is_in_system_store(others));
     both = str_format("%s%s", ours, others);
     assert_true(x509_is_in_system_store(both));
+    _cleanup_free_ char *pasted = test_pem_dress(both, "", "\n\n  ");
+    assert_true(x509_is_in_system_store(pasted));
     assert_false(x509_is_in_system_store("no certificate"));
     assert_int_equal(unlink(path), 0);
 }
@@ -239,7 +260,7 @@ int main(void) {
         cmocka_unit_test(test_make),         cmocka_unit_test(test_make_client),   cmocka_unit_test(test_make_key_bits),
         cmocka_unit_test(test_thumbprint),   cmocka_unit_test(test_parse_refuses), cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_lookup),       cmocka_unit_test(test_lookup_sni),    cmocka_unit_test(test_lookup_fails),
-        cmocka_unit_test(test_system_store),
+        cmocka_unit_test(test_system_store), cmocka_unit_test(test_dresses),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -84,19 +84,6 @@ static void test_orders(void **state) {
     check_chain(leaf.cert_pem, 1);
 }
 
-/* What stands around and between the lines of a certificate. */
-static char *dress(const char *pem, const char *before, const char *line_end) {
-    _cleanup_strbuf_ struct strbuf out;
-    strbuf_init(&out, 65536);
-    strbuf_adds(&out, before);
-    for (const char *at = pem; *at; at++)
-        if (*at == '\n')
-            strbuf_adds(&out, line_end);
-        else
-            strbuf_addc(&out, *at);
-    return strbuf_steal(&out);
-}
-
 static void test_dresses(void **state) {
     (void)state;
     static const char *const dresses[][2] = {
@@ -110,10 +97,14 @@ static void test_dresses(void **state) {
         {"", "  \t\n  "},
     };
     for (size_t i = 0; i < ARRAY_COUNT(dresses); i++) {
-        _cleanup_free_ char *first = dress(leaf.cert_pem, dresses[i][0], dresses[i][1]);
-        _cleanup_free_ char *second = dress(middle.cert_pem, dresses[i][0][0] == '\xEF' ? "" : dresses[i][0], dresses[i][1]);
+        _cleanup_free_ char *first = test_pem_dress(leaf.cert_pem, dresses[i][0], dresses[i][1]);
+        _cleanup_free_ char *second =
+            test_pem_dress(middle.cert_pem, dresses[i][0][0] == '\xEF' ? "" : dresses[i][0], dresses[i][1]);
         _cleanup_free_ char *pem = join(first, second, "");
+        _cleanup_free_ char *key = test_pem_dress(leaf.key_pem, dresses[i][0], dresses[i][1]);
+        _cleanup_done_(x509_chain_done) struct x509_chain chain = {0};
         check_chain(pem, 2);
+        assert_int_equal(x509_chain_read(pem, key, &chain, NULL), 0);
     }
 }
 
