@@ -212,11 +212,7 @@ static int password_of(const char *named, const char *config_path, enum db_accou
     rc = strbuf_check(&line, "password", err);
     if (!rc)
         rc = make_file(path, &line, is_owner ? FILE_OF_ROOT : FILE_SECRET, user, &became, err);
-    if (!rc)
-        rc = fs_read_secret(path, out, err);
-    if (!rc && strpbrk(out->data, "\r\n"))
-        *strpbrk(out->data, "\r\n") = 0;
-    return rc;
+    return rc ? rc : password_file_read(path, out, err);
 }
 
 static const char *os_user(void) {

@@ -47,7 +47,7 @@ static int host_secrets_add_file(struct host_secrets *s, const char *path, enum 
     strbuf_init_secret(&bytes, FILE_BYTES_MAX);
     if (str_empty(path))
         return 0;
-    int rc = fs_read(path, &bytes, &why);
+    int rc = kind == SECRET_TEXT ? fs_read_text(path, &bytes, &why) : fs_read(path, &bytes, &why);
     if (rc == ERR_NOT_FOUND)
         return 0;
     if (rc) {

@@ -121,12 +121,21 @@ static void check_server_cert(const struct config *config, enum setup_check_for 
         check_validity(&paths, &chain.certs[i], i > 0, purpose, report);
 }
 
+/* Whether there is a text to be looked at. That there is none, or that it cannot be read, the look at all files tells. */
+static bool read_pem(const char *option, const char *path, struct strbuf *pem, struct config_report *report) {
+    struct err fault = {0};
+    const int rc = *path ? fs_read_text(path, pem, &fault) : ERR_NOT_FOUND;
+    if (rc == ERR_CONFIG)
+        config_report_fault(report, option, fault.text, fault.remedy);
+    return !rc && pem->len;
+}
+
 static void setup_check_ca(const char *option, const char *path, struct config_report *report) {
     _cleanup_strbuf_ struct strbuf pem;
     struct x509_info info = {0};
     struct err fault = {0};
     strbuf_init(&pem, PEM_BYTES_MAX);
-    if (!*path || fs_read(path, &pem, NULL) || !pem.len)
+    if (!read_pem(option, path, &pem, report))
         return;
     if (x509_parse_pem(pem.data, &info, &fault))
         config_report_fault(report, option, fault.text, "give a PEM file with CA certificates");
@@ -138,7 +147,7 @@ static void check_hx_ca(const char *path, struct config_report *report) {
     _cleanup_strbuf_ struct strbuf pem;
     strbuf_init(&pem, PEM_BYTES_MAX);
     setup_check_ca("hx.ca_file", path, report);
-    if (*path && !fs_read(path, &pem, NULL) && pem.len && x509_is_in_system_store(pem.data))
+    if (*path && !fs_read(path, &pem, NULL) && x509_is_in_system_store(pem.data))
         config_report_warning(report, "hx.ca_file",
                               "it has a CA that this system trusts for all servers, not for HX clusters alone",
                               "name a CA of the HX clusters' own; else let hx.names hold nothing that others can get");
@@ -149,8 +158,8 @@ static void check_update_keys(const struct config *config, struct config_report 
     struct signature_keys *keys = NULL;
     struct err fault = {0};
     strbuf_init(&pem, PEM_BYTES_MAX);
-    if (!*config->updates_key_file || fs_read(config->updates_key_file, &pem, NULL) || !pem.len)
-        return; /* which the look at all files tells */
+    if (!read_pem("updates.key_file", config->updates_key_file, &pem, report))
+        return;
     if (signature_keys_read(pem.data, &keys, &fault))
         config_report_fault(report, "updates.key_file", fault.text, fault.remedy);
     signature_keys_free(keys);

@@ -112,10 +112,9 @@ char *db_settings_beside(const char *config_path, const char *name) {
     return str_format("%.*s%s", folder, config_path, name);
 }
 
-/* The file's first line. */
-static int read_password(const char *path, struct strbuf *out, struct err *err) {
+int password_file_read(const char *path, struct strbuf *out, struct err *err) {
     char *end;
-    int rc = fs_read_secret(path, out, err);
+    int rc = fs_read_secret_text(path, out, err);
     if (rc)
         return rc;
     end = strpbrk(out->data, "\r\n");
@@ -129,11 +128,11 @@ static int read_password(const char *path, struct strbuf *out, struct err *err) 
 static int find_password(const char *named, const char *config_path, const char *usual, struct strbuf *out, struct err *err) {
     _cleanup_free_ char *path = NULL;
     if (*named)
-        return read_password(named, out, err);
+        return password_file_read(named, out, err);
     path = db_settings_beside(config_path, usual);
     if (!path)
         return err_set(err, ERR_NOMEM, "out of memory");
-    return access(path, F_OK) == 0 ? read_password(path, out, err) : 0;
+    return access(path, F_OK) == 0 ? password_file_read(path, out, err) : 0;
 }
 
 int db_login_load(const struct config *config, const char *config_path, enum db_account account, struct db_login *out,
@@ -250,16 +249,18 @@ int scrape_token_read(const struct config *config, struct scrape_token *out, str
     static const char chars[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="; /* RFC 6750 2.1 */
     const char *path = config->metrics_token_file;
     _cleanup_strbuf_ struct strbuf text;
+    struct err why = {0};
     size_t n;
     int rc;
-    strbuf_init_secret(&text, TOKEN_CHARS_MAX + 2); /* and a line end */
+    strbuf_init_secret(&text,
+                       4 * TOKEN_CHARS_MAX); /* also for a mark and a line end, or what is wrong with it could not be told */
     *out = (struct scrape_token){0};
     if (!*path)
         return 0;
-    rc = fs_read_secret(path, &text, err);
-    if (rc)
-        return rc;
-    n = strspn(text.data, chars);
+    rc = fs_read_secret_text(path, &text, &why);
+    if (rc && rc != ERR_TOO_LARGE)
+        return err_move(err, rc, &why);
+    n = rc ? 0 : strspn(text.data, chars);
     if (n < TOKEN_CHARS_MIN || n > TOKEN_CHARS_MAX || text.data[n + strspn(text.data + n, "\r\n")]) {
         (void)err_set(err, ERR_CONFIG, "%s, the file of metrics.token_file, does not hold a token of one line", path);
         return err_remedy(err, "write %u to %u letters, digits or -._~+/= into it: openssl rand -hex 32 > FILE", TOKEN_CHARS_MIN,

@@ -39,6 +39,9 @@ int server_cert_load(const struct config *config, struct x509_chain *chain, char
 
 enum db_account { DB_ACCOUNT_RUNTIME, DB_ACCOUNT_OWNER };
 
+/* Appends the first line of a file with a password, without its end. Errors of fs_read_secret_text. */
+int password_file_read(const char *path, struct strbuf *out, struct err *err);
+
 /* Makes the pool for one of the two accounts. The password is read from the file that the configuration names, else from the one that
  * `kaasctl init` made beside the configuration file, if there is one; else the operating system's user is the proof. Connects to nothing
  * yet. ERR_CONFIG, ERR_NOMEM. */
@@ -79,5 +82,5 @@ struct scrape_token {
     uint8_t digest[DIGEST_SHA256_BYTES];
 };
 
-/* Reads the file of metrics.token_file, if one is configured. ERR_CONFIG with what to write into it; errors of fs_read_secret. */
+/* Reads the file of metrics.token_file, if one is configured. ERR_CONFIG with what to write into it; errors of fs_read_secret_text. */
 int scrape_token_read(const struct config *config, struct scrape_token *out, struct err *err);

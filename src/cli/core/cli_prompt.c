@@ -92,7 +92,7 @@ static int prompt_read_line(int fd, const struct prompt_watch *watch, struct str
         return err_set(err, ERR_IO, "the input ended before an answer");
     if (line->len && line->data[line->len - 1] == '\r')
         line->data[--line->len] = 0;
-    return strbuf_check(line, "the line", err);
+    return strbuf_check(line, "the line", err) ? line->failed : fs_skip_mark(line, "the input", err);
 }
 
 static void prompt_put(int fd, const char *text) {

@@ -63,6 +63,43 @@ def test_files_as_windows_writes_them(daemon: Kaasd) -> None:
     assert said.returncode == BAD_CONFIG and "is UTF-16" in said.stderr + said.stdout and "UTF-8" in said.stderr + said.stdout
 
 
+@pytest.mark.parametrize(("section", "key", "text"), [("metrics", "token_file", "t" * 32), ("database", "password_file", "secret"),
+                                                      ("metrics", "token_file", "t" * 512)])
+def test_secrets_as_windows_writes_them(daemon: Kaasd, section: str, key: str, text: str) -> None:
+    path = daemon.folder / "secret.txt"
+    path.touch(0o600)
+    daemon.write_config({"vcenter": None, section: {key: str(path)}})
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode() + b"\r\n")
+    result = daemon.check_config()
+    assert (result.returncode, result.stderr) == (0, "")
+    path.write_bytes(f"{text}\r\n".encode("utf-16"))
+    refused(daemon.check_config(), f"{section}.{key}: {path} is UTF-16", "save it as UTF-8")
+
+
+def test_a_token_that_is_no_end_is_told(daemon: Kaasd) -> None:
+    path = daemon.folder / "token"
+    path.touch(0o600)
+    path.write_text("t" * 5000)
+    daemon.write_config({"vcenter": None, "metrics": {"token_file": str(path)}})
+    refused(daemon.check_config(), f"metrics.token_file: {path}, the file of metrics.token_file, does not hold a token of one line")
+
+
+def pasted(path: Path) -> None:
+    path.write_bytes(b"\xef\xbb\xbf" + b"".join(b"  %s\r\n\r\n" % line for line in path.read_bytes().splitlines()))
+
+
+def test_certificates_as_people_paste_them(daemon: Kaasd) -> None:
+    ca = daemon.folder / "client-ca.pem"
+    ca.write_bytes(daemon.tls.ca_file.read_bytes())
+    daemon.write_config({"vcenter": None, "server": {"client_ca_file": str(ca)}})
+    for path in (ca, daemon.tls.cert_file, daemon.tls.key_file):
+        pasted(path)
+    result = daemon.check_config()
+    assert (result.returncode, result.stderr) == (0, "")
+    ca.write_text(ca.read_text(), encoding="utf-16")
+    refused(daemon.check_config(), f"server.client_ca_file: {ca} is UTF-16")
+
+
 def test_a_sound_configuration_is_confirmed(daemon: Kaasd) -> None:
     result = daemon.check_config()
     assert (result.returncode, "is valid" in result.stdout, result.stderr) == (0, True, "")
@@ -365,6 +402,17 @@ def test_the_socket_of_a_daemon_that_was_killed_is_no_hindrance(make_kaasd: Call
     daemon.kill()
     daemon.start()
     assert daemon.ctl.run("vcenter", "list").returncode == 0
+
+
+def test_passwords_of_the_database_as_windows_writes_them(make_kaasd: Callable[..., Kaasd]) -> None:
+    daemon = make_kaasd()
+    daemon.init()
+    for name in ("database.password", "database-owner.password"):
+        path = daemon.folder / name
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    daemon.ctl.ok("db", "migrate")
+    daemon.start()
+    daemon.init()  # which sets them
 
 
 def test_a_wrong_password_of_the_database_is_told_when_not_ready(make_kaasd: Callable[..., Kaasd]) -> None:

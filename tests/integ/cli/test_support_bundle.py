@@ -147,10 +147,10 @@ def plant_unknown(place: Place) -> list[str]:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("bundle")
-    key, token = secrets.token_bytes(32), secrets.token_urlsafe(32).encode()
+    key, token = secrets.token_bytes(32), ".".join(secrets.token_urlsafe(6) for _ in range(5)).encode()
     options = {"metrics": {"token_file": str(folder / "token")}, "auth": {"kerberos": {"keytab": str(folder / "keytab")}},
                "audit": {"log": True}}
-    private(folder / "token", token + b"\n")
+    private(folder / "token", b"\xef\xbb\xbf" + token + b"\r\n")  # as editors of Windows write it
     private(folder / "keytab", keytab(key))
     with World("sb", options=options, env={"KAAS_PLANTED": "Yak-in-the-environment"}) as world:
         made = Place(world, folder)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli_prompt.h"
+#include "secret.h"
 
 #define LIMIT_S 30 /* a child that hangs dies of another signal */
 
@@ -113,11 +114,41 @@ static void a_signal_in_the_middle_of_a_line_counts(void **state) {
     assert_int_equal(WTERMSIG(status), SIGINT);
 }
 
+/* Of a file that an editor of Windows wrote, by standard input. */
+static void a_byte_order_mark_is_no_part_of_a_password(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *password; /* NULL: refused */
+    } rows[] = {{"secret\n", 7, "secret"}, {"\xef\xbb\xbfsecret\r\n", 11, "secret"}, {"\xff\xfes\0e\0\n\0", 8, NULL}};
+    const int before = dup(STDIN_FILENO);
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        char *password = NULL;
+        struct err err = {0};
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(write(ends[1], rows[i].bytes, rows[i].n), (ssize_t)rows[i].n);
+        (void)close(ends[1]);
+        assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+        (void)close(ends[0]);
+        assert_int_equal(prompt_read_password("-", &password, &err), rows[i].password ? 0 : ERR_CONFIG);
+        if (rows[i].password)
+            assert_string_equal(password, rows[i].password);
+        else
+            assert_non_null(strstr(err.text, "UTF-16"));
+        secret_free(password);
+    }
+    assert_int_equal(dup2(before, STDIN_FILENO), STDIN_FILENO);
+    (void)close(before);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_before_the_reading_is_not_lost),
         cmocka_unit_test(what_is_typed_is_read),
         cmocka_unit_test(a_signal_in_the_middle_of_a_line_counts),
+        cmocka_unit_test(a_byte_order_mark_is_no_part_of_a_password),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
