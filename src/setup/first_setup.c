@@ -252,6 +252,12 @@ static struct store_accounts accounts_of(const struct config *config) {
                                    .runtime = {.name = config->database_user, .host = host}};
 }
 
+int setup_check_accounts(const struct config *config, struct store *admin, struct err *err) {
+    struct store_accounts accounts = accounts_of(config);
+    accounts.owner.password = accounts.runtime.password = "";
+    return store_check_accounts(admin, &accounts, err);
+}
+
 /* Says how to come as one who may, if that is what failed. */
 static int advise_admin(const struct config *config, int rc, struct err *err) {
     if (rc == ERR_DATABASE)

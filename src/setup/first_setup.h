@@ -56,6 +56,9 @@ struct setup_database_admin {
 /* As whom a store is opened for that; borrows from both. No database is selected. */
 struct store_options setup_admin_login(const struct config *config, const struct setup_database_admin *admin);
 
+/* Whether setup_make_database may have the accounts that the configuration names: store_check_accounts. */
+int setup_check_accounts(const struct config *config, struct store *admin, struct err *err);
+
 /* Makes database, owner account and runtime account, with random passwords in files beside the configuration file unless those are
  * there already. Errors of store.h. */
 int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,

@@ -186,6 +186,86 @@ int store_lookup_host(struct store *store, char host[STORE_HOST_BYTES], struct e
     return rc;
 }
 
+/* -- accounts of others ------------------------------------------------------------------------------------------------------- */
+
+/* Of the server itself. The third, mariadb.sys, has a dot in its name, which is refused before. */
+static bool is_reserved(const char *name) {
+    return str_eq(name, "root") || str_eq(name, "mysql");
+}
+
+/* Skips the database with a dot and quotes, as SHOW GRANTS writes it: _ and % behind a backslash. NULL: it is another one. */
+static const char *skip_database(const char *at, const char *database) {
+    if (*at++ != '`')
+        return NULL;
+    for (; *database; database++) {
+        at += *at == '\\';
+        if (*at++ != *database)
+            return NULL;
+    }
+    return str_starts(at, "`.") ? at : NULL;
+}
+
+/* Whether a line of SHOW GRANTS gives rights on this database, or none; what is not understood gives others. */
+static bool is_right_of(const char *line, const char *database) {
+    static const char grant[] = "GRANT ", none[] = "GRANT USAGE ON *.* ";
+    if (!str_starts(line, grant) || str_starts(line, none))
+        return str_starts(line, none) && !strstr(line, " WITH GRANT OPTION");
+    line += sizeof(grant) - 1;
+    line += strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ, "); /* up to the database, its rights have no other signs */
+    return skip_database(line, database) != NULL;
+}
+
+struct account_look {
+    const char *database;
+    bool has_others;
+};
+
+static int look_at_right(const struct db_row *row, void *arg, struct err *err) {
+    struct account_look *look = arg;
+    const char *line = db_row_text(row, 0);
+    (void)err;
+    look->has_others = look->has_others || !line || !is_right_of(line, look->database);
+    return 0;
+}
+
+/* What exists with rights elsewhere is not made ours, which would be to give it another password. */
+static int check_owner_of(struct db_conn *conn, const struct store_account *account, const char *database, struct err *err) {
+    struct account_look look = {.database = database};
+    _cleanup_strbuf_ struct strbuf sql;
+    struct err why = {0};
+    strbuf_init(&sql, STATEMENT_BYTES_MAX);
+    strbuf_addf(&sql, "SHOW GRANTS FOR `%s`@`%s`", account->name, account->host);
+    int rc = strbuf_check(&sql, "an account statement", err);
+    if (rc)
+        return rc;
+    rc = is_reserved(account->name) ? 0 : db_query(conn, sql.data, DB_ARGS_NONE, "t", look_at_right, &look, &why);
+    if (rc && conn->last_errno == ER_NONEXISTING_GRANT)
+        return 0;
+    if (rc)
+        return err_move(err, rc, &why);
+    if (!look.has_others && !is_reserved(account->name))
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "the account `%s`@`%s` of the database is there already, and not for the database %s alone",
+                  account->name, account->host, database);
+    return err_remedy(
+        err,
+        "if it is another's, choose other names by database.user and database.owner_user; if it is kaasd's, take its rights on "
+        "other databases away: SHOW GRANTS FOR `%s`@`%s`, then REVOKE",
+        account->name, account->host);
+}
+
+static int check_owners(struct db_conn *conn, void *arg, struct err *err) {
+    const struct store_accounts *accounts = arg;
+    int rc = check_owner_of(conn, &accounts->owner, accounts->database, err);
+    return rc || !accounts->runtime.name ? rc : check_owner_of(conn, &accounts->runtime, accounts->database, err);
+}
+
+int store_check_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err) {
+    struct store_accounts copy = *accounts;
+    int rc = account_check(accounts, err);
+    return rc ? rc : store_read(admin, check_owners, &copy, err);
+}
+
 /* -- both accounts -------------------------------------------------------------------------------------------------------------- */
 
 static int make_owner(struct db_conn *conn, const struct store_accounts *accounts, struct err *err) {
@@ -207,11 +287,7 @@ static int make_runtime(struct db_conn *conn, const struct store_accounts *accou
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init_secret(&sql, STATEMENT_BYTES_MAX);
     int rc = set_account(conn, runtime, &sql, err);
-    rc = rc ? rc : grant_tables(conn, &to, err);
-    strbuf_addf(&sql, "REVOKE ALL PRIVILEGES ON *.* FROM `%s`@`%s`", runtime->name, runtime->host);
-    rc = rc ? rc : account_run(conn, &sql, err);
-    strbuf_addf(&sql, "REVOKE GRANT OPTION ON *.* FROM `%s`@`%s`", runtime->name, runtime->host);
-    return rc ? rc : account_run(conn, &sql, err);
+    return rc ? rc : grant_tables(conn, &to, err);
 }
 
 static int store_accounts_create(struct db_conn *conn, void *arg, struct err *err) {
@@ -226,7 +302,7 @@ static int store_accounts_create(struct db_conn *conn, void *arg, struct err *er
 
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err) {
     struct store_accounts copy = *accounts;
-    int rc = account_check(accounts, err);
+    int rc = store_check_accounts(admin, accounts, err);
     return rc ? rc : store_read(admin, store_accounts_create, &copy, err);
 }
 

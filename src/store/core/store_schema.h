@@ -65,8 +65,12 @@ struct store_accounts {
     struct store_account runtime; /* what store_grant_runtime gives: kaasd. Its name is NULL for a database without one */
 };
 
+/* Whether store_create_accounts may have these accounts: ERR_CONFLICT for those of the server itself, and for those that exist with rights on more than
+ * this database, with what to do. Passwords are not looked at. Also ERR_UNPROCESSABLE for names outside the allowed letters. */
+int store_check_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err);
+
 /* Makes database and accounts, or sets passwords and rights of existing ones to exactly this. `admin` is a store of an
- * account with CREATE USER and GRANT OPTION, without database. ERR_UNPROCESSABLE for names outside the allowed letters. */
+ * account with CREATE USER, GRANT OPTION and SELECT on mysql, without database. Errors of store_check_accounts; then nothing was changed. */
 int store_create_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err);
 
 /* Drops the database and both accounts, those that are there; passwords are not looked at. As store_create_accounts. */

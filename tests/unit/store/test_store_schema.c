@@ -330,7 +330,10 @@ static void test_rights_are_set_back(void **state) {
     unsigned applied = 0;
     (void)state;
     ASSERT_OK(migrate(store_schema_builtin(), &applied, &err), &err);
-    fixture_exec("GRANT ALL PRIVILEGES ON *.* TO fixture_runtime@localhost WITH GRANT OPTION");
+    static char sql[160];
+    (void)snprintf(sql, sizeof(sql),
+                   "GRANT ALL PRIVILEGES ON `kaas\\_test\\_%d`.* TO fixture_runtime@localhost WITH GRANT OPTION", (int)getpid());
+    fixture_exec(sql);
     fixture_create();
     struct store *runtime = fixture_runtime();
     refuse_sql(runtime, "CREATE TABLE x (id INT PRIMARY KEY)");
@@ -408,6 +411,49 @@ static void test_account_names_refused(void **state) {
     store_free(admin);
 }
 
+static void refuse_account(const char *name) {
+    struct store_accounts accounts = {.database = fixture_database(),
+                                      .owner = {"other_owner", "localhost", FIXTURE_PASSWORD},
+                                      .runtime = {name, "localhost", FIXTURE_PASSWORD}};
+    struct store *admin = fixture_admin();
+    struct err err = {0};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(store_create_accounts(admin, &accounts, &err), ERR_CONFLICT);
+        assert_non_null(strstr(err.text, name));
+        assert_non_null(strstr(err.remedy, "database.owner_user"));
+        err_clear(&err);
+        SWAP(accounts.owner, accounts.runtime);
+    }
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM mysql.user WHERE user = 'other_owner'"), 0);
+    store_free(admin);
+}
+
+/* Of other programs on the same server, and of the server itself: a password that kaasd has would be as good as their rights. */
+static void test_accounts_of_others_are_refused(void **state) {
+    static const char *const grants[] = {"GRANT SELECT ON *.* TO other_app@localhost",
+                                         "GRANT USAGE ON *.* TO other_app@localhost WITH GRANT OPTION",
+                                         "GRANT SELECT ON kaas_test.* TO other_app@localhost",
+                                         "GRANT SELECT ON `kaas_test%`.* TO other_app@localhost",
+                                         "GRANT SELECT (user) ON mysql.db TO other_app@localhost",
+                                         "GRANT other_role TO other_app@localhost"};
+    (void)state;
+    refuse_account("root");
+    refuse_account("mysql");
+    fixture_exec("CREATE ROLE other_role");
+    for (size_t i = 0; i < UNIT_COUNT(grants); i++) {
+        fixture_exec("CREATE USER other_app@localhost IDENTIFIED BY 'before'");
+        fixture_exec(grants[i]);
+        char *before = fixture_text("SELECT authentication_string FROM mysql.user WHERE user = 'other_app'");
+        refuse_account("other_app");
+        char *after = fixture_text("SELECT authentication_string FROM mysql.user WHERE user = 'other_app'");
+        assert_string_equal(before, after);
+        free(before);
+        free(after);
+        fixture_exec("DROP USER other_app@localhost");
+    }
+    fixture_exec("DROP ROLE other_role");
+}
+
 static void test_socket_account(void **state) {
     struct store_accounts accounts = {.database = fixture_database(),
                                       .owner = {"sock_owner", "localhost", FIXTURE_PASSWORD},
@@ -444,6 +490,7 @@ int main(void) {
         EACH(test_rights_of_the_release_before_are_narrowed),
         EACH(test_database_name_is_no_pattern),
         EACH(test_account_names_refused),
+        EACH(test_accounts_of_others_are_refused),
         EACH(test_socket_account),
     };
     return cmocka_run_group_tests(tests, NULL, group_tear_down);
