@@ -24,6 +24,7 @@
 #include "key_store.h"
 #include "ldap_store.h"
 #include "replica_store.h"
+#include "setup_check.h"
 #include "setup_files.h"
 #include "sql_rows.h"
 #include "str.h"
@@ -119,11 +120,9 @@ static int read_item(const char *path, struct backup_item *out, struct err *err)
     _cleanup_strbuf_ struct strbuf text;
     struct stat st;
     strbuf_init_secret(&text, BACKUP_ITEM_BYTES_MAX);
-    int rc = fs_read(path, &text, err);
+    int rc = fs_read_placed(path, &text, &st, err);
     if (rc)
         return rc;
-    if (stat(path, &st))
-        return err_set(err, ERR_IO, "cannot look at %s: %m", path);
     const struct passwd *user = getpwuid(st.st_uid);
     const struct group *group = getgrgid(st.st_gid);
     out->path = str_dup(path);
@@ -157,13 +156,23 @@ static int backup_add_file(struct backup *b, const char *path, struct err *err) 
     return err_move(err, rc, &why);
 }
 
+/* The user of the service can have written the row of the database that names it, so root reads no more of it than that user may. */
+static int backup_add_file_of_row(struct backup *b, const char *path, struct err *err) {
+    bool is_readable = true;
+    int rc = str_empty(path) || access(path, F_OK) ? 0 : setup_can_read(b->request->config, path, &is_readable, err);
+    if (!rc && !is_readable)
+        strbuf_addf(&b->result->notes,
+                    "%s, which a directory names, is not in the backup: the user of the service cannot read it\n", path);
+    return rc || !is_readable ? rc : backup_add_file(b, path, err);
+}
+
 /* Of directories in the database. A schema that is older may not have all of their columns: then they are left to the administrator. */
 static int backup_add_ldap(struct backup *b, struct err *err) {
     struct ldap_row_list rows = {0};
     int rc = ldap_store_list(b->store, &rows, err);
     for (size_t i = 0; i < rows.count && !rc; i++) {
-        rc = backup_add_file(b, rows.items[i].source.ca_file, err);
-        rc = rc ? rc : backup_add_file(b, rows.items[i].source.keytab, err);
+        rc = backup_add_file_of_row(b, rows.items[i].source.ca_file, err);
+        rc = rc ? rc : backup_add_file_of_row(b, rows.items[i].source.keytab, err);
     }
     ldap_row_list_done(&rows);
     return rc;

@@ -24,6 +24,7 @@
 #include "uuid.h"
 
 #define PASSWORD_RANDOM_BYTES 24
+#define FOLDER_MODE 0750
 
 /* Who may do what with a file. Root makes it for the user of the service; whoever makes it for himself owns everything. */
 enum file_kind {
@@ -51,9 +52,10 @@ static int set_owner(int fd, const char *path, const struct setup_owner *wanted,
 }
 
 /* The user of the service may have been able to put a link in its place: what that leads to is left alone. */
-static int mend_file(const char *path, const struct setup_owner *wanted, const struct setup_user *user, bool *is_mended,
-                     struct err *err) {
-    _cleanup_close_ int fd = user->is_other ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+static int mend_file(const struct fs_place *place, const char *path, const struct setup_owner *wanted,
+                     const struct setup_user *user, bool *is_mended, struct err *err) {
+    _cleanup_close_ int fd =
+        user->is_other ? openat(place->folder, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
     struct stat st;
     *is_mended = false;
     if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
@@ -61,43 +63,29 @@ static int mend_file(const char *path, const struct setup_owner *wanted, const s
     return set_owner(fd, path, wanted, is_mended, err);
 }
 
-static int mend_folder(const char *folder, const struct setup_user *user, bool *is_mended, struct err *err) {
-    const struct setup_owner wanted = {.uid = 0, .gid = user->gid, .mode = 0750};
-    _cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+/* Of the file. One that was there is mended only if it is our own. */
+static int mend_folder(const struct fs_place *place, const char *path, const struct setup_user *user, bool *is_mended,
+                       struct err *err) {
+    const struct setup_owner wanted = {.uid = 0, .gid = user->gid, .mode = FOLDER_MODE};
+    const bool is_ours = user->is_other && (place->is_folder_made || str_eq(path, CONFIG_DEFAULT_PATH));
+    _cleanup_close_ int fd = is_ours ? openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     *is_mended = false;
-    return fd < 0 ? 0 : set_owner(fd, folder, &wanted, is_mended, err);
-}
-
-/* Makes the folder of the file if it is missing. One that is there is mended only if it is our own. */
-static int setup_make_folder_of(const char *path, const struct setup_user *user, bool *is_mended, struct err *err) {
-    _cleanup_free_ char *folder = str_dup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    bool is_there;
-    int rc;
-    *is_mended = false;
-    if (!folder)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    if (!slash || slash == folder)
-        return 0;
-    *slash = 0;
-    is_there = access(folder, F_OK) == 0;
-    rc = is_there ? 0 : fs_make_dirs(folder, 0750, err);
-    if (rc || !user->is_other || (is_there && !str_eq(path, CONFIG_DEFAULT_PATH)))
-        return rc;
-    return mend_folder(folder, user, is_mended, err);
+    return fd < 0 ? 0 : set_owner(fd, path, &wanted, is_mended, err);
 }
 
 int setup_put_file(const char *path, const struct strbuf *text, const struct setup_owner *owner, const struct setup_user *user,
                    enum setup_file *became, struct err *err) {
+    _cleanup_done_(fs_place_done) struct fs_place place = {.folder = -1};
     bool is_folder_mended = false, is_mended = false;
     struct err why = {0};
-    int rc = setup_make_folder_of(path, user, &is_folder_mended, err);
+    int rc = fs_place_find(path, &(struct fs_way){.folder_mode = FOLDER_MODE}, &place, err);
+    rc = rc ? rc : mend_folder(&place, path, user, &is_folder_mended, err);
     if (rc)
         return rc;
-    const int made = fs_write_new(path, text->data, text->len, owner->mode, &why);
+    const int made = fs_place_write_new(&place, path, text->data, text->len, owner->mode, &why);
     if (made && made != ERR_EXISTS)
         return err_move(err, made, &why);
-    rc = mend_file(path, owner, user, &is_mended, err);
+    rc = mend_file(&place, path, owner, user, &is_mended, err);
     *became = !made ? SETUP_MADE : is_mended || is_folder_mended ? SETUP_MENDED : SETUP_KEPT;
     return rc;
 }

@@ -19,7 +19,7 @@ enum setup_file {
 };
 
 /* Writes a file if there is none, and its folder; root gives it, or one that is there, this owner and mode, unless it is a link: for anybody else it is
- * his own. ERR_IO. */
+ * his own. ERR_CONFLICT for links on the way there that the user of the service can have put there (fs_place_find), ERR_IO. */
 struct setup_owner {
     uid_t uid;
     gid_t gid;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -125,10 +126,15 @@ static const char *restore_path_of(const struct restore *r, const struct restore
 static int restore_check_file(const char *path, const void *bytes, size_t n, struct strbuf *told, struct err *err) {
     _cleanup_strbuf_ struct strbuf there;
     struct err why = {0};
+    struct stat st;
     strbuf_init_secret(&there, FILE_BYTES_MAX);
-    int rc = fs_read(path, &there, &why);
+    int rc = fs_read_placed(path, &there, &st, &why);
     if (rc == ERR_NOT_FOUND)
         return 0;
+    if (rc == ERR_CONFLICT) {
+        strbuf_addf(told, "%s; %s\n", why.text, why.remedy);
+        return 0;
+    }
     if (rc && rc != ERR_TOO_LARGE)
         return err_move(err, rc, &why);
     if (rc || !secret_eq(there.data, there.len, bytes, n))
@@ -146,10 +152,13 @@ static bool restore_is_at_home(const struct restore_to *to, const char *path) {
     const char *slash = strrchr(to->config_path, '/');
     const size_t n = slash ? (size_t)(slash - to->config_path) : 0;
     bool is_also = false;
+    if (strstr(path, "/../") || str_ends(path, "/.."))
+        return false;
     for (size_t i = 0; i < RESTORE_ALSO_MAX && to->also[i]; i++)
         is_also |= restore_is_below(path, to->also[i]);
-    return is_also || (n && strncmp(path, to->config_path, n) == 0 && path[n] == '/') ||
-           restore_is_below(path, RESTORE_CONFIG_DIR) || restore_is_below(path, RESTORE_STATE_DIR);
+    return is_also || (strncmp(path, to->config_path, n) == 0 && path[n] == '/' && (n || str_eq(path, to->config_path))) ||
+           restore_is_below(path, RESTORE_CONFIG_DIR) || restore_is_below(path, RESTORE_STATE_DIR) ||
+           str_eq(path, RESTORE_STATE_DIR);
 }
 
 /* The configuration names it, or it is the certificate that kaasd made itself. */
@@ -161,16 +170,16 @@ static bool restore_is_named(const struct restore *r, const char *path) {
     for (size_t at = 0; (named = config_next_file(config, &at));)
         if (str_eq(named, path))
             return true;
-    return str_eq(config->auth_kerberos_keytab, path) || str_eq(cert, path) || str_eq(key, path);
+    return str_eq(config->auth_kerberos_keytab, path) || str_eq(config->database_owner_password_file, path) ||
+           str_eq(config->state_dir, path) || str_eq(cert, path) || str_eq(key, path);
 }
 
-/* Root writes them, and whoever has the master key can make a backup that holds any, and a configuration that names them. One that is there already is
- * not written. */
+/* Root writes them, and whoever has the master key can make a backup that holds any, and a configuration that names them. */
 static void restore_check_path(const struct restore *r, const struct restore_to *to, const char *path, struct strbuf *told) {
     const char *slash = strrchr(path, '/');
-    if (restore_is_at_home(to, path) || !access(path, F_OK))
+    if (restore_is_at_home(to, path))
         return;
-    if (restore_is_named(r, path) || str_eq(path, r->config.secrets_master_key_file))
+    if (restore_is_named(r, path))
         strbuf_addf(
             told,
             "%s, which the configuration in the backup names, lies neither beside the configuration nor in %s or %s: if files of "
@@ -183,11 +192,31 @@ static void restore_check_path(const struct restore *r, const struct restore_to 
                     path, RESTORE_STATE_DIR);
 }
 
+/* One that is there already is neither written nor given to anybody (restore_put_text). */
+static void restore_check_new(const struct restore *r, const struct restore_to *to, const char *path, struct strbuf *told) {
+    if (access(path, F_OK))
+        restore_check_path(r, to, path, told);
+}
+
+/* What is not in the backup, and made or given to its owner nevertheless. */
+static void restore_check_made(const struct restore *r, const struct restore_to *to, struct strbuf *told) {
+    const char *password = r->config.database_password_file, *owner = r->config.database_owner_password_file;
+    struct stat st;
+    restore_check_new(r, to, r->config.state_dir, told);
+    if (*password)
+        restore_check_path(r, to, password, told);
+    if (*owner)
+        restore_check_path(r, to, owner, told);
+    if (*password && to->user.is_other && !stat(password, &st) && st.st_uid != to->user.uid)
+        strbuf_addf(told, "%s, which is to hold a password of the user %s, is there and does not belong to him; move it away\n",
+                    password, to->user.name);
+}
+
 static int restore_check_key(const struct restore *r, const struct restore_to *to, struct strbuf *told, struct err *err) {
     _cleanup_strbuf_ struct strbuf key;
     strbuf_init_secret(&key, FILE_BYTES_MAX);
     int rc = fs_read_secret(to->key_file, &key, err);
-    restore_check_path(r, to, r->config.secrets_master_key_file, told);
+    restore_check_new(r, to, r->config.secrets_master_key_file, told);
     return rc ? rc : restore_check_file(r->config.secrets_master_key_file, key.data, key.len, told, err);
 }
 
@@ -206,12 +235,17 @@ static int restore_open_admin(const struct restore *r, const struct setup_databa
     return store_new(&options, out, err);
 }
 
-static int restore_check_tables(const struct restore *r, const struct restore_to *to, struct strbuf *told, struct err *err) {
+static int restore_check_database(const struct restore *r, const struct restore_to *to, struct strbuf *told, struct err *err) {
     _cleanup_(store_free) struct store *admin = NULL;
     const char *name = r->config.database_name;
     unsigned tables = 0;
+    struct err why = {0};
     int rc = restore_open_admin(r, &to->admin, &admin, err);
     rc = rc ? rc : database_count_tables(admin, name, &tables, err);
+    if (!rc && setup_check_accounts(&r->config, admin, &why) == ERR_CONFLICT)
+        strbuf_addf(told, "%s; %s\n", why.text, why.remedy);
+    else if (!rc)
+        rc = err_move(err, why.code, &why);
     if (!rc && tables)
         strbuf_addf(told, "the database %s has %u tables; if nothing in it is needed any more: DROP DATABASE %s\n", name, tables,
                     name);
@@ -226,18 +260,26 @@ int restore_check_empty(struct restore *r, const struct restore_to *to, struct s
     for (size_t i = 0; i < r->reader.items.count && !rc; i++) {
         const struct backup_item *item = &r->reader.items.items[i];
         if (i)
-            restore_check_path(r, to, item->path, told);
+            restore_check_new(r, to, item->path, told);
         rc = restore_check_file(restore_path_of(r, to, i), item->bytes, item->count, told, err);
     }
     rc = rc ? rc : restore_check_key(r, to, told, err);
-    rc = rc ? rc : restore_check_tables(r, to, told, err);
+    rc = rc ? rc : restore_check_database(r, to, told, err);
     if (rc)
         return rc;
+    restore_check_made(r, to, told);
     check_daemon(r, told);
     return told->len ? err_set(err, ERR_CONFLICT, "this host is not empty; nothing was changed") : 0;
 }
 
 /* -- files of the host ----------------------------------------------------------------------------------------------------- */
+
+/* What lies elsewhere is there, or was refused: it is not given to anybody. */
+static int restore_put_text(const struct restore_to *to, const char *path, const struct strbuf *text,
+                            const struct setup_owner *owner, struct err *err) {
+    enum setup_file became;
+    return restore_is_at_home(to, path) ? setup_put_file(path, text, owner, &to->user, &became, err) : 0;
+}
 
 /* What did not belong to root belongs to the service, as whoever that is called here. Nothing becomes a program. */
 static int restore_put(const char *path, const struct backup_item *item, const struct restore_to *to, struct err *err) {
@@ -245,34 +287,37 @@ static int restore_put(const char *path, const struct backup_item *item, const s
     const struct setup_owner owner = {.uid = str_eq(item->owner, "root") ? 0 : to->user.uid,
                                       .gid = str_eq(item->group, "root") ? 0 : to->user.gid,
                                       .mode = item->mode & 0666U};
-    enum setup_file became;
     strbuf_init_secret(&text, BACKUP_ITEM_BYTES_MAX);
     strbuf_add(&text, item->bytes, item->count);
     int rc = strbuf_check(&text, path, err);
-    return rc ? rc : setup_put_file(path, &text, &owner, &to->user, &became, err);
+    return rc ? rc : restore_put_text(to, path, &text, &owner, err);
 }
 
 /* As systemd makes it at the first start. */
 static int make_state_dir(const struct restore *r, const struct restore_to *to, struct err *err) {
+    _cleanup_done_(fs_place_done) struct fs_place place = {.folder = -1};
     const char *folder = r->config.state_dir;
     if (!access(folder, F_OK))
         return 0;
-    int rc = fs_make_dirs(folder, STATE_MODE, err);
-    if (!rc && to->user.is_other && lchown(folder, to->user.uid, to->user.gid))
-        rc = err_set(err, ERR_IO, "cannot give %s to its owner: %m", folder);
-    return rc;
+    int rc = fs_place_find(folder, &(struct fs_way){.folder_mode = STATE_MODE}, &place, err);
+    if (rc)
+        return rc;
+    if (mkdirat(place.folder, place.name, STATE_MODE))
+        return err_set(err, ERR_IO, "cannot make the folder %s: %m", folder);
+    if (to->user.is_other && fchownat(place.folder, place.name, to->user.uid, to->user.gid, AT_SYMLINK_NOFOLLOW))
+        return err_set(err, ERR_IO, "cannot give %s to its owner: %m", folder);
+    return 0;
 }
 
 int restore_files(struct restore *r, const struct restore_to *to, struct err *err) {
     const struct setup_owner owner = {.uid = to->user.uid, .gid = to->user.gid, .mode = 0600};
     _cleanup_strbuf_ struct strbuf key;
-    enum setup_file became;
     strbuf_init_secret(&key, FILE_BYTES_MAX);
     int rc = make_state_dir(r, to, err);
     for (size_t i = 0; i < r->reader.items.count && !rc; i++)
         rc = restore_put(restore_path_of(r, to, i), &r->reader.items.items[i], to, err);
     rc = rc ? rc : fs_read_secret(to->key_file, &key, err);
-    return rc ? rc : setup_put_file(r->config.secrets_master_key_file, &key, &owner, &to->user, &became, err);
+    return rc ? rc : restore_put_text(to, r->config.secrets_master_key_file, &key, &owner, err);
 }
 
 /* -- the database ---------------------------------------------------------------------------------------------------------- */

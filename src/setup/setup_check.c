@@ -8,6 +8,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -230,12 +231,17 @@ static int check_here(const char *config_path, struct strbuf *told) {
     return rc;
 }
 
+/* Of a child. */
+static bool setup_become(const struct setup_user *user) {
+    return !initgroups(user->name, user->gid) && !setgid(user->gid) && !setuid(user->uid);
+}
+
 /* In the child. */
 static _Noreturn void setup_check_as_other(const struct setup_user *user, const char *config_path, int to) {
     _cleanup_strbuf_ struct strbuf told;
     int rc = ERR_IO;
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
-    if (initgroups(user->name, user->gid) || setgid(user->gid) || setuid(user->uid))
+    if (!setup_become(user))
         strbuf_addf(&told, "cannot become the user %s: %m\n", user->name);
     else
         rc = check_here(config_path, &told);
@@ -246,6 +252,27 @@ static _Noreturn void setup_check_as_other(const struct setup_user *user, const 
         at += (size_t)n;
     }
     _exit(rc != 0);
+}
+
+int setup_can_read(const struct config *config, const char *path, bool *can, struct err *err) {
+    struct setup_user user = {.name = ""};
+    struct stat st;
+    int status = 0;
+    if (stat(config->secrets_master_key_file, &st))
+        return err_set(err, ERR_IO, "cannot look at %s: %m", config->secrets_master_key_file);
+    const struct passwd *entry = getpwuid(st.st_uid);
+    user.uid = st.st_uid;
+    user.gid = entry ? entry->pw_gid : st.st_gid;
+    (void)snprintf(user.name, sizeof(user.name), "%s", entry ? entry->pw_name : "");
+    const pid_t child = fork();
+    if (!child)
+        _exit((!geteuid() && !setup_become(&user)) || eaccess(path, R_OK));
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child < 0)
+        return err_set(err, ERR_IO, "cannot ask for the user %s: %m", user.name);
+    *can = !status;
+    return 0;
 }
 
 int setup_check_as(const struct setup_user *user, const char *config_path, struct strbuf *told, struct err *err) {

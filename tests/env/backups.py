@@ -74,12 +74,12 @@ def with_config(plain: bytes, old: str, new: str) -> bytes:
     return struct.pack(">I", len(head)) + head + plain[4 + length:]
 
 
-def with_file(plain: bytes, path: str, content: bytes, mode: int = 0o644) -> bytes:
+def with_file(plain: bytes, path: str, content: bytes, mode: int = 0o644, owner: str = "root") -> bytes:
     """What is sealed, and one more file of the host."""
     (length,) = struct.unpack(">I", plain[:4])
     held = json.loads(plain[4:4 + length])
     text = base64.b64encode(content).decode().rstrip("=")
-    held["files"].append({"path": path, "owner": "root", "group": "root", "mode": mode, "content": text})
+    held["files"].append({"path": path, "owner": owner, "group": "root", "mode": mode, "content": text})
     head = json.dumps(held).encode()
     return struct.pack(">I", len(head)) + head + plain[4 + length:]
 

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -24,6 +26,7 @@ from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.final]
 FAILED, USAGE = 1, 2
+SERVICE = "nobody"  # in the part of the user of the service
 DAY_S = 24 * 3600
 SUFFIX = ".kaasbackup"
 
@@ -59,9 +62,9 @@ class Place:
     def backup(self, *more: str) -> Path:
         return Path(self.kaasd.ctl.json("backup", f"{self.folder}/", *more)["path"])
 
-    def restore(self, path: Path, key: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def restore(self, path: Path, key: Path | None = None, *more: str) -> subprocess.CompletedProcess[str]:
         return self.kaasd.ctl.run("restore", str(path), "--master-key", str(key or self.key), *admin_options(self.world),
-                                   "--also", str(self.kaasd.tls.cert_file.parent), "--also", str(self.away / "also"))
+                                   "--also", str(self.kaasd.tls.cert_file.parent), "--also", str(self.away / "also"), *more)
 
     def lose_the_host(self) -> None:
         """Database with its accounts, configuration, keys, certificates, state."""
@@ -246,6 +249,61 @@ def test_killed_half_way(place: Place) -> None:
     assert made(place.folder) == before and file.exists()
     place.backup()
     assert not list(place.folder.glob("*.part"))
+
+
+def folder_of_service(at: Path) -> Path:
+    at.mkdir()
+    os.chown(at, pwd.getpwnam(SERVICE).pw_uid, -1)
+    return at
+
+
+def test_links_of_the_user_of_the_service_are_not_followed(place: Place) -> None:
+    """He has the key that opens a backup; an administrator's own links are his business."""
+    secret, before = place.away / "of-root", place.kaasd.config.read_text()
+    secret.write_text("of root alone")
+    his, own = folder_of_service(place.kaasd.folder / "his"), place.world.scratch.path / "own"
+    (his / "server.key").symlink_to(secret)
+    (his / "keys").symlink_to(place.away)
+    own.symlink_to(place.away)
+
+    def backup(key: Path) -> subprocess.CompletedProcess[str]:
+        settings = yaml.safe_load(before)
+        settings["server"]["tls_key"] = str(key)
+        place.kaasd.config.write_text(yaml.safe_dump(settings))
+        return place.kaasd.ctl.run("--output", "json", "backup", f"{place.folder}/")
+
+    try:
+        for key, link in ((his / "server.key", his / "server.key"), (his / "keys" / "of-root", his / "keys")):
+            said = backup(key)
+            assert said.returncode != 0 and f"the way to {key} leads over the link {link}, which user id" in said.stderr, said.stderr
+            assert "remove the link" in said.stderr
+        good = backup(own / "of-root")
+    finally:
+        place.kaasd.config.write_text(before)
+        shutil.rmtree(his)
+    files, _ = backups.contents(Path(json.loads(good.stdout)["path"]).read_bytes(), place.key.read_bytes())
+    assert files[str(own / "of-root")] == b"of root alone"
+
+
+def test_what_a_row_names_is_read_as_the_user_of_the_service(place: Place) -> None:
+    """He may write the row."""
+    secret, readable, key = place.away / "of-root", place.away / "readable", place.kaasd.folder / "master.key"
+    for path, mode in ((secret, 0o600), (readable, 0o644)):
+        path.write_text("a file")
+        path.chmod(mode)
+    place.world.scratch.path.chmod(0o711)
+    os.chown(key, pwd.getpwnam(SERVICE).pw_uid, -1)
+    place.world.db.query("INSERT INTO ldap_sources (name, kind, urls, ca_file, keytab, search_base, bind_kind, is_disabled, created_at_ms,"
+                         " updated_at_ms, version_no) VALUES ('his', 'ad', 'ldaps://127.0.0.1:1', %s, %s, 'DC=x', 'keytab', 1, 1, 1, 1)",
+                         str(secret), str(readable), database="kaas")
+    try:
+        said = place.kaasd.ctl.run("--output", "json", "backup", f"{place.folder}/")
+    finally:
+        place.world.db.query("DELETE FROM ldap_sources", database="kaas")
+        os.chown(key, 0, -1)
+    files, _ = backups.contents(Path(json.loads(said.stdout)["path"]).read_bytes(), place.key.read_bytes())
+    assert str(readable) in files and str(secret) not in files
+    assert f"{secret}, which a directory names, is not in the backup: the user of the service cannot read it" in said.stderr
 
 
 def test_how_many_are_kept(place: Place) -> None:
@@ -504,3 +562,51 @@ def test_only_the_database_is_lost(place: Place) -> None:
     until(place.kaasd.ready, "readiness")
     assert place.kaasd.ctl.run("audit", "verify").returncode == 0
     assert "later" not in place.kaasd.ctl.ok("user", "list")
+
+
+def test_root_writes_nothing_for_whoever_made_the_backup(place: Place) -> None:
+    """The user of the service has the master key, so backup and configuration may be his: they get him no file and no account."""
+    world, kaasd = place.world, place.kaasd
+    path, key = place.backup(), place.key.read_bytes()
+    plain, head = backups.open_backup(path.read_bytes(), key), backups.head_of(path.read_bytes())
+    place.lose_the_host()
+    his, elsewhere = folder_of_service(kaasd.folder / "his"), place.away / "cron.daily"
+    elsewhere.mkdir()
+    (his / "x").symlink_to(elsewhere)
+    shadow = place.away / "shadow"
+    shadow.write_text("root:secret\n")
+    shadow.chmod(0o640)
+    world.db.query("CREATE DATABASE other")
+    world.db.query("CREATE USER other_app@localhost IDENTIFIED BY 'before'")
+    world.db.query("GRANT SELECT ON other.* TO other_app@localhost")
+    before = world.db.query("SELECT user, host, authentication_string FROM mysql.user ORDER BY user, host")
+    bad = place.away / f"bad{SUFFIX}"
+
+    def refused(changed: bytes, says: str) -> None:
+        bad.write_bytes(backups.seal_backup(head, changed, key))
+        said = place.restore(bad, None, "--service-user", SERVICE)
+        assert said.returncode == FAILED and "nothing was changed" in said.stderr and says in said.stderr, (says, said.stderr)
+        assert not list(elsewhere.iterdir()) and not kaasd.config.exists() and ("kaas",) not in world.db.query("SHOW DATABASES")
+        assert (shadow.stat().st_uid, shadow.stat().st_mode & 0o777) == (0, 0o640)
+        assert world.db.query("SELECT user, host, authentication_string FROM mysql.user ORDER BY user, host") == before
+
+    def database(setting: str) -> bytes:
+        return backups.with_config(plain, "database:\n", f"database:\n  {setting}\n")
+
+    for planted in (his / "x" / "evil", his / "x" / "sub" / "evil"):
+        refused(backups.with_file(plain, str(planted), b"* * * * * root sh"), f"the way to {planted} leads over the link {his}/x,")
+    refused(backups.with_config(plain, f"state_dir: {kaasd.folder}/state", f"state_dir: {place.away}/made"), f"--also {place.away}\n")
+    refused(backups.with_config(plain, f"state_dir: {kaasd.folder}/state", f"state_dir: {kaasd.folder}/../made"), "--also ")
+    refused(database(f"password_file: {shadow}"), f"--also {place.away}\n")
+    refused(database(f"owner_password_file: {shadow}"), f"--also {place.away}\n")
+    (kaasd.folder / "of-root").write_text("root:secret\n")
+    refused(database(f"password_file: {kaasd.folder}/of-root"), "is there and does not belong to him")
+    for account in ("user: other_app", "owner_user: other_app", "owner_user: root", "user: root", "user: mysql"):
+        refused(database(account), f"`{account.split()[1]}`@`localhost` of the database is there already")
+
+    there = backups.with_file(plain, str(shadow), shadow.read_bytes(), 0o666, "kaas")  # the same, so it is kept, and stays root's
+    bad.write_bytes(backups.seal_backup(head, there, key))
+    restored = place.restore(bad, None, "--service-user", SERVICE)
+    assert f"cannot open {kaasd.config}: Permission denied" in restored.stderr  # the last check of all: that user cannot enter this test's folder
+    assert (shadow.stat().st_uid, shadow.stat().st_mode & 0o777) == (0, 0o640)
+    kaasd.start()

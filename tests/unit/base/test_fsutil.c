@@ -249,6 +249,95 @@ static void texts_of_people(void **state) {
     }
 }
 
+static int find(const char *path, bool is_to_the_end, mode_t folder_mode, char *text, size_t size, struct err *err) {
+    struct fs_place place;
+    char link[64];
+    int rc = fs_place_find(path, &(struct fs_way){is_to_the_end, folder_mode}, &place, err);
+    if (rc)
+        return rc;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", place.folder);
+    const ssize_t n = readlink(link, text, size - 1);
+    assert_true(n > 0);
+    (void)snprintf(text + n, size - (size_t)n, "/%s", place.name);
+    fs_place_done(&place);
+    return 0;
+}
+
+/* An administrator's own links lead where they lead, also by .. and over others. */
+static void places_by_own_links(void **state) {
+    static const struct {
+        const char *path, *leads_to, *place;
+        bool is_to_the_end;
+    } rows[] = {
+        {"own/file", "real", "real/file", false},  {"own/sub/file", "./real", "real/sub/file", false},
+        {"own", "real/file", "own", false},        {"own", "real/file", "real/file", true},
+        {"own", "missing", "missing", true},       {"own/../own/file", "real/sub/..", "real/file", false},
+        {"own/file", "other", "real/file", false},
+    };
+    char text[512], wanted[512];
+    (void)state;
+    assert_int_equal(fs_make_dirs(in_folder("real/sub"), 0755, NULL), 0);
+    assert_int_equal(fs_write_new(in_folder("real/file"), "x", 1, 0600, NULL), 0);
+    assert_int_equal(symlink("real", in_folder("other")), 0);
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        struct err err = {0};
+        assert_int_equal(symlink(rows[i].leads_to, in_folder("own")), 0);
+        assert_int_equal(find(in_folder(rows[i].path), rows[i].is_to_the_end, 0, text, sizeof(text), &err), 0);
+        (void)snprintf(wanted, sizeof(wanted), "%s", in_folder(rows[i].place));
+        assert_string_equal(text, wanted);
+        assert_int_equal(unlink(in_folder("own")), 0);
+    }
+    (void)snprintf(wanted, sizeof(wanted), "%s", in_folder("real"));
+    assert_int_equal(symlink(wanted, in_folder("absolute")), 0);
+    assert_int_equal(find(in_folder("absolute/made/deep/file"), false, 0750, text, sizeof(text), NULL), 0);
+    assert_string_equal(text, in_folder("real/made/deep/file"));
+    assert_int_equal(find(in_folder("absolute/none/file"), false, 0, text, sizeof(text), NULL), ERR_NOT_FOUND);
+    assert_int_equal(find(in_folder("real/file/x"), false, 0, text, sizeof(text), NULL), ERR_NOT_FOUND);
+    assert_int_equal(symlink("round", in_folder("round")), 0);
+    assert_int_equal(find(in_folder("round/x"), false, 0, text, sizeof(text), NULL), ERR_IO);
+}
+
+/* What a user who is not trusted puts into his folder, or gives to root otherwise, leads nowhere. Only root can play both. */
+static void links_of_others_are_not_followed(void **state) {
+    static const char *const paths[] = {"his/link/file", "his/link/sub/new", "his/last", "his/roots/file", "there/file"};
+    char text[512];
+    struct strbuf b;
+    struct stat st;
+    (void)state;
+    strbuf_init(&b, 100);
+    assert_int_equal(fs_make_dirs(in_folder("his/sub"), 0755, NULL), 0);
+    if (chown(in_folder("his"), 54321, (gid_t)-1)) {
+        assert_int_not_equal(geteuid(), 0);
+        return;
+    }
+    assert_int_equal(symlink("../real", in_folder("his/link")), 0);
+    assert_int_equal(symlink("../real/file", in_folder("his/last")), 0);
+    assert_int_equal(symlink("../real", in_folder("his/roots")), 0);
+    assert_int_equal(symlink("real", in_folder("there")), 0); /* in a folder that others may write to, as /tmp */
+    assert_int_equal(lchown(in_folder("his/link"), 54321, (gid_t)-1), 0);
+    assert_int_equal(lchown(in_folder("his/last"), 54321, (gid_t)-1), 0);
+    assert_int_equal(lchown(in_folder("there"), 54321, (gid_t)-1), 0);
+    for (size_t i = 0; i < UNIT_COUNT(paths); i++) {
+        struct err err = {0};
+        assert_int_equal(find(in_folder(paths[i]), true, 0755, text, sizeof(text), &err), ERR_CONFLICT);
+        (void)snprintf(text, sizeof(text), "%.*s,", (int)(strcspn(paths[i] + 4, "/") + 4), paths[i]);
+        if (!str_starts(paths[i], "there"))
+            assert_non_null(strstr(err.text, text)); /* which link */
+        assert_non_null(strstr(err.text, "54321"));
+        assert_non_null(strstr(err.remedy, "remove the link"));
+        assert_int_equal(fs_read_placed(in_folder(paths[i]), &b, &st, NULL), ERR_CONFLICT);
+    }
+    assert_int_not_equal(access(in_folder("real/sub/new"), F_OK), 0);
+    assert_int_equal(find(in_folder("his/sub/file"), false, 0, text, sizeof(text), NULL), 0);
+    (void)snprintf(text, sizeof(text), "%s", in_folder("real/file"));
+    assert_int_equal(link(text, in_folder("his/second")), 0);
+    assert_int_equal(fs_read_placed(in_folder("his/second"), &b, &st, NULL), ERR_CONFLICT);
+    assert_int_equal(fs_write_new(in_folder("his/file"), "his", 3, 0600, NULL), 0);
+    assert_int_equal(fs_read_placed(in_folder("his/file"), &b, &st, NULL), 0);
+    assert_string_equal(b.data, "his");
+    strbuf_done(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_atomically),
@@ -262,6 +351,8 @@ int main(void) {
         cmocka_unit_test(makes_folders),
         cmocka_unit_test(texts_of_people),
         cmocka_unit_test(what_cannot_be_given_is_not_written),
+        cmocka_unit_test(places_by_own_links),
+        cmocka_unit_test(links_of_others_are_not_followed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
