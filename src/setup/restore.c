@@ -155,7 +155,7 @@ static bool restore_is_at_home(const struct restore_to *to, const char *path) {
     if (strstr(path, "/../") || str_ends(path, "/.."))
         return false;
     for (size_t i = 0; i < RESTORE_ALSO_MAX && to->also[i]; i++)
-        is_also |= restore_is_below(path, to->also[i]);
+        is_also |= restore_is_below(path, to->also[i]) || str_eq(path, to->also[i]);
     return is_also || (strncmp(path, to->config_path, n) == 0 && path[n] == '/' && (n || str_eq(path, to->config_path))) ||
            restore_is_below(path, RESTORE_CONFIG_DIR) || restore_is_below(path, RESTORE_STATE_DIR) ||
            str_eq(path, RESTORE_STATE_DIR);
@@ -177,6 +177,7 @@ static bool restore_is_named(const struct restore *r, const char *path) {
 /* Root writes them, and whoever has the master key can make a backup that holds any, and a configuration that names them. */
 static void restore_check_path(const struct restore *r, const struct restore_to *to, const char *path, struct strbuf *told) {
     const char *slash = strrchr(path, '/');
+    const size_t folder = str_eq(path, r->config.state_dir) ? strlen(path) : slash > path ? (size_t)(slash - path) : 1;
     if (restore_is_at_home(to, path))
         return;
     if (restore_is_named(r, path))
@@ -184,7 +185,7 @@ static void restore_check_path(const struct restore *r, const struct restore_to 
             told,
             "%s, which the configuration in the backup names, lies neither beside the configuration nor in %s or %s: if files of "
             "KaaS belong there, say so by --also %.*s\n",
-            path, RESTORE_CONFIG_DIR, RESTORE_STATE_DIR, slash > path ? (int)(slash - path) : 1, path);
+            path, RESTORE_CONFIG_DIR, RESTORE_STATE_DIR, (int)folder, path);
     else
         strbuf_addf(told,
                     "%s is in the backup, but no option names it, and it lies neither beside the configuration nor in "

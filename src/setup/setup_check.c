@@ -123,7 +123,7 @@ static void check_server_cert(const struct config *config, enum setup_check_for 
 }
 
 /* Whether there is a text to be looked at. That there is none, or that it cannot be read, the look at all files tells. */
-static bool read_pem(const char *option, const char *path, struct strbuf *pem, struct config_report *report) {
+static bool setup_check_read_pem(const char *option, const char *path, struct strbuf *pem, struct config_report *report) {
     struct err fault = {0};
     const int rc = *path ? fs_read_text(path, pem, &fault) : ERR_NOT_FOUND;
     if (rc == ERR_CONFIG)
@@ -136,7 +136,7 @@ static void setup_check_ca(const char *option, const char *path, struct config_r
     struct x509_info info = {0};
     struct err fault = {0};
     strbuf_init(&pem, PEM_BYTES_MAX);
-    if (!read_pem(option, path, &pem, report))
+    if (!setup_check_read_pem(option, path, &pem, report))
         return;
     if (x509_parse_pem(pem.data, &info, &fault))
         config_report_fault(report, option, fault.text, "give a PEM file with CA certificates");
@@ -159,7 +159,7 @@ static void check_update_keys(const struct config *config, struct config_report 
     struct signature_keys *keys = NULL;
     struct err fault = {0};
     strbuf_init(&pem, PEM_BYTES_MAX);
-    if (!read_pem("updates.key_file", config->updates_key_file, &pem, report))
+    if (!setup_check_read_pem("updates.key_file", config->updates_key_file, &pem, report))
         return;
     if (signature_keys_read(pem.data, &keys, &fault))
         config_report_fault(report, "updates.key_file", fault.text, fault.remedy);

@@ -595,7 +595,7 @@ def test_root_writes_nothing_for_whoever_made_the_backup(place: Place) -> None:
 
     for planted in (his / "x" / "evil", his / "x" / "sub" / "evil"):
         refused(backups.with_file(plain, str(planted), b"* * * * * root sh"), f"the way to {planted} leads over the link {his}/x,")
-    refused(backups.with_config(plain, f"state_dir: {kaasd.folder}/state", f"state_dir: {place.away}/made"), f"--also {place.away}\n")
+    refused(backups.with_config(plain, f"state_dir: {kaasd.folder}/state", f"state_dir: {place.away}/made"), f"--also {place.away}/made\n")
     refused(backups.with_config(plain, f"state_dir: {kaasd.folder}/state", f"state_dir: {kaasd.folder}/../made"), "--also ")
     refused(database(f"password_file: {shadow}"), f"--also {place.away}\n")
     refused(database(f"owner_password_file: {shadow}"), f"--also {place.away}\n")
@@ -607,6 +607,6 @@ def test_root_writes_nothing_for_whoever_made_the_backup(place: Place) -> None:
     there = backups.with_file(plain, str(shadow), shadow.read_bytes(), 0o666, "kaas")  # the same, so it is kept, and stays root's
     bad.write_bytes(backups.seal_backup(head, there, key))
     restored = place.restore(bad, None, "--service-user", SERVICE)
-    assert f"cannot open {kaasd.config}: Permission denied" in restored.stderr  # the last check of all: that user cannot enter this test's folder
+    assert f"cannot open {kaasd.config}: Permission denied" in restored.stderr  # the last check of all, as that user
     assert (shadow.stat().st_uid, shadow.stat().st_mode & 0o777) == (0, 0o640)
     kaasd.start()

@@ -335,7 +335,7 @@ def test_backup_and_restore_with_a_database_on_another_host(ctl: Kaasctl, etc: P
         file.unlink()
     as_dba = "--database-admin", "dba", "--database-admin-password-file", "-", "--master-key", str(key)
     before = set(Path("/tmp").glob("kaas-database-ca.*"))
-    restored = ctl.run("restore", path, *as_dba, stdin="secret of the dba\n")
+    restored = ctl.run("restore", path, *as_dba, "--also", f"{tmp_path}/state", stdin="secret of the dba\n")
     assert restored.returncode == 0, restored.stderr
     assert ca.read_bytes() == remote_db.tls.ca_file.read_bytes() and set(Path("/tmp").glob("kaas-database-ca.*")) == before
     assert "up to date" in ctl.ok("db", "status")
