@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -231,17 +232,12 @@ static int check_here(const char *config_path, struct strbuf *told) {
     return rc;
 }
 
-/* Of a child. */
-static bool setup_become(const struct setup_user *user) {
-    return !initgroups(user->name, user->gid) && !setgid(user->gid) && !setuid(user->uid);
-}
-
 /* In the child. */
 static _Noreturn void setup_check_as_other(const struct setup_user *user, const char *config_path, int to) {
     _cleanup_strbuf_ struct strbuf told;
     int rc = ERR_IO;
     strbuf_init(&told, CONFIG_REPORT_BYTES_MAX);
-    if (!setup_become(user))
+    if (initgroups(user->name, user->gid) || setgid(user->gid) || setuid(user->uid))
         strbuf_addf(&told, "cannot become the user %s: %m\n", user->name);
     else
         rc = check_here(config_path, &told);
@@ -252,27 +248,6 @@ static _Noreturn void setup_check_as_other(const struct setup_user *user, const 
         at += (size_t)n;
     }
     _exit(rc != 0);
-}
-
-int setup_can_read(const struct config *config, const char *path, bool *can, struct err *err) {
-    struct setup_user user = {.name = ""};
-    struct stat st;
-    int status = 0;
-    if (stat(config->secrets_master_key_file, &st))
-        return err_set(err, ERR_IO, "cannot look at %s: %m", config->secrets_master_key_file);
-    const struct passwd *entry = getpwuid(st.st_uid);
-    user.uid = st.st_uid;
-    user.gid = entry ? entry->pw_gid : st.st_gid;
-    (void)snprintf(user.name, sizeof(user.name), "%s", entry ? entry->pw_name : "");
-    const pid_t child = fork();
-    if (!child)
-        _exit((!geteuid() && !setup_become(&user)) || eaccess(path, R_OK));
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child < 0)
-        return err_set(err, ERR_IO, "cannot ask for the user %s: %m", user.name);
-    *can = !status;
-    return 0;
 }
 
 int setup_check_as(const struct setup_user *user, const char *config_path, struct strbuf *told, struct err *err) {
@@ -297,5 +272,60 @@ int setup_check_as(const struct setup_user *user, const char *config_path, struc
         ;
     if (status)
         return err_set(err, ERR_CONFIG, "%s is not valid for the user %s", config_path, user->name);
+    return 0;
+}
+
+/* -- what the user of the service may read ------------------------------------------------------------------------- */
+
+#define GROUPS_MAX 64
+
+struct setup_reader {
+    uid_t uid;
+    gid_t groups[GROUPS_MAX];
+    int count;
+};
+
+static int setup_find_reader(const struct config *config, struct setup_reader *out, struct err *err) {
+    struct stat st;
+    if (stat(config->secrets_master_key_file, &st))
+        return err_set(err, ERR_IO, "cannot look at %s: %m", config->secrets_master_key_file);
+    const struct passwd *entry = getpwuid(st.st_uid);
+    *out = (struct setup_reader){.uid = st.st_uid, .groups = {st.st_gid}, .count = 1};
+    if (!entry)
+        return 0;
+    out->count = GROUPS_MAX;
+    if (getgrouplist(entry->pw_name, entry->pw_gid, out->groups, &out->count) < 0)
+        out->count = GROUPS_MAX; /* as many as fit */
+    return 0;
+}
+
+/* `right`: as for others, 4 to read and 1 to go through a folder. */
+static bool setup_is_allowed(const struct setup_reader *reader, const struct stat *st, mode_t right) {
+    if (st->st_uid == reader->uid)
+        return st->st_mode & right << 6;
+    for (int i = 0; i < reader->count; i++)
+        if (st->st_gid == reader->groups[i])
+            return st->st_mode & right << 3;
+    return st->st_mode & right;
+}
+
+/* By the modes, since the unit that makes backups may not become somebody else. */
+int setup_can_read(const struct config *config, const char *path, bool *can, struct err *err) {
+    _cleanup_free_ char *real = realpath(path, NULL);
+    struct setup_reader reader;
+    struct stat st;
+    int rc = setup_find_reader(config, &reader, err);
+    if (rc)
+        return rc;
+    bool is_allowed = real != NULL;
+    for (char *slash = real; is_allowed && slash && reader.uid && !geteuid();) {
+        slash = strchr(slash + 1, '/');
+        if (slash)
+            *slash = '\0';
+        is_allowed = !stat(real, &st) && setup_is_allowed(&reader, &st, slash ? 1 : 4);
+        if (slash)
+            *slash = '/';
+    }
+    *can = is_allowed;
     return 0;
 }

@@ -35,9 +35,10 @@ enum setup_check_for {
 int setup_check(const struct config *config, const char *config_path, enum setup_check_for purpose, struct config_report *report,
                 struct err *err);
 
-/* Whether the user of the service, to whom the master key file belongs, may read a file; root may ask for him, and anybody else is he. ERR_IO. */
-int setup_can_read(const struct config *config, const char *path, bool *can, struct err *err);
-
 /* Loads the configuration and runs the whole check as `user`, in a process of its own if that is somebody else. Adds the lines to `told`.
  * ERR_CONFIG if there are faults; ERR_IO. */
 int setup_check_as(const struct setup_user *user, const char *config_path, struct strbuf *told, struct err *err);
+
+/* Whether the user of the service, to whom the master key file belongs, may read a file, by the modes of it and its folders; root asks for him, and anybody
+ * else is he. ERR_IO. */
+int setup_can_read(const struct config *config, const char *path, bool *can, struct err *err);

@@ -287,23 +287,28 @@ def test_links_of_the_user_of_the_service_are_not_followed(place: Place) -> None
 
 def test_what_a_row_names_is_read_as_the_user_of_the_service(place: Place) -> None:
     """He may write the row."""
-    secret, readable, key = place.away / "of-root", place.away / "readable", place.kaasd.folder / "master.key"
-    for path, mode in ((secret, 0o600), (readable, 0o644)):
+    secret, hidden, readable, key = (*(place.away / name for name in ("of-root", "hidden", "readable")), place.kaasd.folder / "master.key")
+    hidden.mkdir(mode=0o700)
+    for path, mode in ((secret, 0o600), (hidden / "file", 0o644), (readable, 0o644)):
         path.write_text("a file")
         path.chmod(mode)
     place.world.scratch.path.chmod(0o711)
     os.chown(key, pwd.getpwnam(SERVICE).pw_uid, -1)
-    place.world.db.query("INSERT INTO ldap_sources (name, kind, urls, ca_file, keytab, search_base, bind_kind, is_disabled, created_at_ms,"
-                         " updated_at_ms, version_no) VALUES ('his', 'ad', 'ldaps://127.0.0.1:1', %s, %s, 'DC=x', 'keytab', 1, 1, 1, 1)",
-                         str(secret), str(readable), database="kaas")
+    for name, ca_file in (("one", secret), ("two", hidden / "file")):
+        place.world.db.query("INSERT INTO ldap_sources (name, kind, urls, ca_file, keytab, search_base, bind_kind, is_disabled,"
+                             " created_at_ms, updated_at_ms, version_no) VALUES"
+                             " (%s, 'ad', 'ldaps://127.0.0.1:1', %s, %s, 'DC=x', 'keytab', 1, 1, 1, 1)",
+                             name, str(ca_file), str(readable), database="kaas")
     try:
         said = place.kaasd.ctl.run("--output", "json", "backup", f"{place.folder}/")
     finally:
         place.world.db.query("DELETE FROM ldap_sources", database="kaas")
         os.chown(key, 0, -1)
     files, _ = backups.contents(Path(json.loads(said.stdout)["path"]).read_bytes(), place.key.read_bytes())
-    assert str(readable) in files and str(secret) not in files
-    assert f"{secret}, which a directory names, is not in the backup: the user of the service cannot read it" in said.stderr
+    assert str(readable) in files
+    for path in (secret, hidden / "file"):
+        assert str(path) not in files
+        assert f"{path}, which a directory names, is not in the backup: the user of the service cannot read it" in said.stderr
 
 
 def test_how_many_are_kept(place: Place) -> None:
