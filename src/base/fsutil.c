@@ -149,25 +149,34 @@ int fs_sync_folder(const char *path, struct err *err) {
     return fsutil_sync_open(fd, path, err);
 }
 
-int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err) {
-    return fs_write_atomic_for(path, bytes, n, &(struct fs_owner){geteuid(), getegid(), mode}, err);
-}
+struct fsutil_text {
+    const void *bytes;
+    size_t n;
+};
 
-int fs_write_atomic_for(const char *path, const void *bytes, size_t n, const struct fs_owner *owner, struct err *err) {
-    _cleanup_free_ char *temporary = str_format("%s.XXXXXX", path);
+/* A new file by the template, which becomes `name` in `folder`; `path` is for messages. */
+static int fsutil_replace(char *template, int folder, const char *name, const char *path, const struct fsutil_text *text,
+                          const struct fs_owner *owner, struct err *err) {
     const bool is_own = owner->uid == geteuid() && owner->gid == getegid();
-    _cleanup_close_ int fd = -1;
-    if (!temporary)
+    _cleanup_close_ int fd = template ? mkostemp(template, O_CLOEXEC) : -1;
+    if (!template)
         return err_set(err, ERR_NOMEM, "no memory for a path");
-    fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot make a file next to %s: %m", path);
-    if (!fsutil_fill(fd, bytes, n, owner->mode) || (!is_own && fchown(fd, owner->uid, owner->gid)) || rename(temporary, path)) {
+    if (!fsutil_fill(fd, text->bytes, text->n, owner->mode) || (!is_own && fchown(fd, owner->uid, owner->gid)) ||
+        renameat(AT_FDCWD, template, folder, name)) {
         (void)err_set(err, ERR_IO, "cannot write %s: %m", path);
-        (void)unlink(temporary);
+        (void)unlink(template);
         return ERR_IO;
     }
-    return fs_sync_folder(path, err);
+    return 0;
+}
+
+int fs_write_atomic(const char *path, const void *bytes, size_t n, mode_t mode, struct err *err) {
+    _cleanup_free_ char *template = str_format("%s.XXXXXX", path);
+    const struct fs_owner owner = {geteuid(), getegid(), mode};
+    int rc = fsutil_replace(template, AT_FDCWD, path, path, &(struct fsutil_text){bytes, n}, &owner, err);
+    return rc ? rc : fs_sync_folder(path, err);
 }
 
 /* `name` is taken from `folder`; `path` is for messages. */
@@ -334,11 +343,26 @@ int fs_place_find(const char *path, const struct fs_way *way, struct fs_place *o
     return rc;
 }
 
+static int fsutil_sync_place(const struct fs_place *place, const char *path, struct err *err) {
+    _cleanup_close_ int folder = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fsutil_sync_open(folder, path, err);
+}
+
 int fs_place_write_new(const struct fs_place *place, const char *path, const void *bytes, size_t n, mode_t mode,
                        struct err *err) {
     int rc = fsutil_write_new(place->folder, place->name, path, bytes, n, mode, err);
-    _cleanup_close_ int folder = rc ? -1 : openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return rc ? rc : fsutil_sync_open(folder, path, err);
+    return rc ? rc : fsutil_sync_place(place, path, err);
+}
+
+/* The template goes by the open folder. */
+int fs_write_atomic_for(const char *path, const void *bytes, size_t n, const struct fs_owner *owner, struct err *err) {
+    _cleanup_done_(fs_place_done) struct fs_place place = {.folder = -1};
+    int rc = fs_place_find(path, &(struct fs_way){.is_to_the_end = false}, &place, err);
+    if (rc)
+        return rc;
+    _cleanup_free_ char *template = str_format("/proc/self/fd/%d/%s.XXXXXX", place.folder, place.name);
+    rc = fsutil_replace(template, place.folder, place.name, path, &(struct fsutil_text){bytes, n}, owner, err);
+    return rc ? rc : fsutil_sync_place(&place, path, err);
 }
 
 int fs_read_placed(const char *path, struct strbuf *out, struct stat *st, struct err *err) {

@@ -32,7 +32,8 @@ struct fs_owner {
     mode_t mode;
 };
 
-/* As fs_write_atomic, for the owner: root gives the open file away before it has its name, so that nobody can put a link in its place. ERR_IO. */
+/* As fs_write_atomic, for the owner: root gives the open file away before it has its name, so that nobody can put a link in its place; the way there is that of
+ * fs_place_find, with its errors. ERR_IO. */
 int fs_write_atomic_for(const char *path, const void *bytes, size_t n, const struct fs_owner *owner, struct err *err);
 
 /* Writes a file that must not exist yet (O_EXCL), synced. ERR_EXISTS, ERR_IO. */

@@ -327,7 +327,14 @@ static void links_of_others_are_not_followed(void **state) {
         assert_non_null(strstr(err.remedy, "remove the link"));
         assert_int_equal(fs_read_placed(in_folder(paths[i]), &b, &st, NULL), ERR_CONFLICT);
     }
+    const struct fs_owner he = {54321, 54321, 0600};
+    assert_int_equal(fs_write_atomic_for(in_folder("his/link/sub/new"), "x", 1, &he, NULL), ERR_CONFLICT);
     assert_int_not_equal(access(in_folder("real/sub/new"), F_OK), 0);
+    assert_int_equal(fs_write_atomic_for(in_folder("his/last"), "his", 3, &he, NULL), 0); /* in place of the link */
+    assert_file(in_folder("his/last"), "his", 0600);
+    assert_file(in_folder("real/file"), "x", 0600);
+    assert_int_equal(stat(in_folder("his/last"), &st), 0);
+    assert_int_equal(st.st_uid, 54321);
     assert_int_equal(find(in_folder("his/sub/file"), false, 0, text, sizeof(text), NULL), 0);
     (void)snprintf(text, sizeof(text), "%s", in_folder("real/file"));
     assert_int_equal(link(text, in_folder("his/second")), 0);
