@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "query.h"
 #include "str.h"
 
 int inventory_get_visible_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const char *id,
@@ -18,21 +17,37 @@ int inventory_get_visible_hx(const struct inventory_snapshot *snapshot, const st
     return err_remedy(err, "compare with GET /v2/hx-clusters");
 }
 
-int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const struct hx_cluster *hx,
-                         struct inventory_seen_list *out, struct err *err) {
+static struct inventory_index clusters_on_hx(const struct inventory_snapshot *snapshot, const struct hx_cluster *hx) {
     const struct inventory_platform *platform = snapshot->platform;
     const struct vsphere_cluster *on = hx->is_gone ? NULL : inventory_find_vsphere(platform, &hx->vsphere_cluster);
-    const struct inventory_index none = {0}, *all = on ? &snapshot->by_vsphere[on - platform->vsphere] : &none;
-    *out = (struct inventory_seen_list){.items = calloc(all->count + 1, sizeof(*out->items))};
+    return on ? snapshot->by_vsphere[on - platform->vsphere] : (struct inventory_index){0};
+}
+
+int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const struct hx_cluster *hx,
+                         struct inventory_seen_list *out, struct err *err) {
+    const struct inventory_index all = clusters_on_hx(snapshot, hx);
+    *out = (struct inventory_seen_list){.items = calloc(all.count + 1, sizeof(*out->items))};
     if (!out->items)
         return err_set(err, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < all->count; i++) {
-        const struct inventory_cluster *entry = snapshot->clusters[all->positions[i]];
+    for (size_t i = 0; i < all.count; i++) {
+        const struct inventory_cluster *entry = snapshot->clusters[all.positions[i]];
         struct policy_view view;
-        if (inventory_view_cluster(platform, viewer, entry->record, &view))
+        if (inventory_view_cluster(snapshot->platform, viewer, entry->record, &view))
             out->items[out->count++] = (struct inventory_seen){entry, view.parts};
     }
     return 0;
+}
+
+void inventory_count_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                           const struct hx_cluster *hx, struct inventory_counts *out) {
+    const struct inventory_index all = clusters_on_hx(snapshot, hx);
+    *out = (struct inventory_counts){0};
+    for (size_t i = 0; i < all.count; i++) {
+        const struct cluster *c = snapshot->clusters[all.positions[i]]->record;
+        struct policy_view view;
+        if (inventory_view_cluster(snapshot->platform, viewer, c, &view))
+            inventory_counts_add(out, c);
+    }
 }
 
 /* -- what a viewer finds at an object of a vCenter ------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #include "cluster.h"
 #include "err.h"
 #include "policy.h"
+#include "query.h"
 #include "snapshot.h"
 
 /* The HX cluster with this id, or the one that this id stands for now; *out is borrowed from the snapshot. ERR_NOT_FOUND if it is unknown or invisible. */
@@ -29,6 +30,9 @@ struct inventory_seen_list {
 /* Those that GET /v2/clusters?hx_cluster_id= lists; none of one that is gone. out->items is the caller's to free. ERR_NOMEM. */
 int inventory_list_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer, const struct hx_cluster *hx,
                          struct inventory_seen_list *out, struct err *err);
+/* Counts them. */
+void inventory_count_on_hx(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
+                           const struct hx_cluster *hx, struct inventory_counts *out);
 
 /* -- what a viewer finds at an object of a vCenter ------------------------------------------------------------------------------ */
 

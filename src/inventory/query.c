@@ -828,6 +828,12 @@ int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const s
     return rc;
 }
 
+void inventory_counts_add(struct inventory_counts *counts, const struct cluster *cluster) {
+    counts->total++;
+    counts->by_state[cluster->state]++;
+    counts->ready_declared += cluster->state == CLUSTER_READY && str_eq(cluster->state_source, "declared");
+}
+
 int inventory_count_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                              const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
                              struct inventory_counts *out, struct err *err) {
@@ -837,10 +843,8 @@ int inventory_count_clusters(const struct inventory_snapshot *snapshot, const st
     for (size_t n = 0; !rc && n < page.from.count; n++) {
         const struct inventory_cluster *entry = inventory_query_entry_at(&page, n);
         uint64_t mask;
-        if (!query_is_found(&page, entry, &mask))
-            continue;
-        out->total++;
-        out->by_state[entry->record->state]++;
+        if (query_is_found(&page, entry, &mask))
+            inventory_counts_add(out, entry->record);
     }
     return rc;
 }

@@ -88,7 +88,11 @@ int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const s
 /* How many clusters a query finds. */
 struct inventory_counts {
     size_t total, by_state[CLUSTER_STATE_COUNT];
+    size_t ready_declared; /* of the ready ones: those that somebody has entered as ready, and nothing else has said so */
 };
+
+/* Counts one more. */
+void inventory_counts_add(struct inventory_counts *counts, const struct cluster *cluster);
 
 /* Counts what inventory_list_clusters says on all pages of this query, whatever its sort, limit, offset and cursor. Errors as there, but for the cursor's;
  * *candidates as inventory_page.candidates. */

@@ -353,8 +353,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def counts(self, asked: dict[str, str]) -> dict[str, Any]:
         asked = self.by_hx_id(asked)
-        counted = Counter(c["state"] for c in self.world.clusters if matches(c, asked))
-        return {"total": counted.total(), "states": {state: counted[state] for state in STATES}}
+        found = [c for c in self.world.clusters if matches(c, asked)]
+        counted = Counter(c["state"] for c in found)
+        declared = sum((c["state"], c["state_source"]) == ("ready", "declared") for c in found)
+        return {"total": counted.total(), "states": {state: counted[state] for state in STATES}, "ready_declared": declared}
 
     def show_hx(self, ident: str) -> Reply:
         self.session()

@@ -479,6 +479,7 @@ static int cluster_counts_make(struct api_call *call, struct http_response *resp
     struct inventory_candidates candidates = {.count = 0};
     struct inventory_cluster_query query;
     struct inventory_counts counts;
+    _cleanup_json_ json_t *json = NULL;
     int rc = cluster_list_read_query(call, &query, err);
     (void)resp;
     strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
@@ -488,10 +489,10 @@ static int cluster_counts_make(struct api_call *call, struct http_response *resp
         add_candidates(call, &candidates);
     if (rc)
         return rc;
-    strbuf_addf(&text, "{\"total\":%zu,\"states\":{", counts.total);
-    for (unsigned state = 0; state < CLUSTER_STATE_COUNT; state++)
-        strbuf_addf(&text, "%s\"%s\":%zu", state ? "," : "", cluster_state_name(state), counts.by_state[state]);
-    strbuf_adds(&text, "}}");
+    json = view_counts(&counts);
+    rc = json_write(json, &text, err);
+    if (rc)
+        return rc;
     reply_format_etag(digest_u64(text.data, text.len), true, out->etag);
     out->body = http_shared_new(&text);
     return out->body ? 0 : err_set(err, ERR_NOMEM, "out of memory");

@@ -1,7 +1,6 @@
 /* Handlers of /v2/hx-clusters, and of /v2/hx-peers: controllers of HX clusters that kaasd signs in to. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api_call.h"
 #include "clusters.h"
@@ -39,23 +38,6 @@ static int hx_find_hx(struct api_call *call, const struct hx_cluster **out, stru
     return inventory_get_visible_hx(call->snapshot, &call->viewer, http_request_param(call->req, "id"), out, err);
 }
 
-/* How many Kubernetes clusters of it the caller sees, and in which states they are. NULL without memory. */
-static json_t *hx_count_clusters(const struct api_call *call, const struct hx_cluster *hx) {
-    struct inventory_seen_list seen = {0};
-    json_int_t counts[CLUSTER_STATE_COUNT] = {0};
-    json_t *states = json_object();
-    if (inventory_list_on_hx(call->snapshot, &call->viewer, hx, &seen, NULL)) {
-        json_decref(states);
-        return NULL;
-    }
-    for (size_t i = 0; i < seen.count; i++)
-        counts[seen.items[i].entry->record->state]++;
-    for (unsigned state = 0; state < CLUSTER_STATE_COUNT; state++)
-        json_put_int(states, cluster_state_name(state), counts[state]);
-    free(seen.items);
-    return json_pack("{sI so}", "total", (json_int_t)seen.count, "states", states);
-}
-
 static json_t *hx_view_origins(const struct hx_cluster *hx) {
     char origins[VIEW_HX_ORIGINS_MAX][NET_ORIGIN_BYTES];
     const size_t count = view_hx_origins(hx, origins);
@@ -69,10 +51,12 @@ static json_t *hx_view_origins(const struct hx_cluster *hx) {
 static json_t *hx_view_whole(const struct api_call *call, const void *record) {
     const struct hx_cluster *hx = record;
     struct hx_status status = {.facts = HX_FACTS_NONE};
+    struct inventory_counts counts;
     json_t *object = hx_view(call, hx);
+    inventory_count_on_hx(call->snapshot, &call->viewer, hx, &counts);
     (void)hyperflex_find_status(call->api->options.hyperflex, hx->id, &status);
     json_put(object, "panel_origins", hx_view_origins(hx));
-    json_put(object, "clusters", hx_count_clusters(call, hx));
+    json_put(object, "clusters", view_counts(&counts));
     json_put(object, "facts", view_hx_facts(&status));
     hx_status_done(&status);
     return object;

@@ -108,6 +108,16 @@ json_t *view_hx_candidate(const struct inventory_platform *platform, const struc
     return object;
 }
 
+json_t *view_counts(const struct inventory_counts *counts) {
+    json_t *object = json_object(), *states = json_object();
+    for (unsigned state = 0; state < CLUSTER_STATE_COUNT; state++)
+        json_put_int(states, cluster_state_name(state), (int64_t)counts->by_state[state]);
+    json_put_int(object, "total", (int64_t)counts->total);
+    json_put(object, "states", states);
+    json_put_int(object, "ready_declared", (int64_t)counts->ready_declared);
+    return object;
+}
+
 json_t *view_vsphere_cluster(const struct api_call *call, const void *vsphere_cluster) {
     const struct vsphere_cluster *c = vsphere_cluster;
     const struct hx_cluster *hx = inventory_find_hx_on(call->snapshot->platform, &c->ref);

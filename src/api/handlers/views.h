@@ -12,6 +12,7 @@
 #include "json.h"
 #include "link.h"
 #include "net_addr.h"
+#include "query.h"
 #include "snapshot.h"
 #include "vcenter.h"
 
@@ -37,6 +38,7 @@ json_t *view_hx_facts(const struct hx_status *status); /* what is for all who ma
 #define VIEW_HX_ORIGINS_MAX 2U
 size_t view_hx_origins(const struct hx_cluster *hx, char out[VIEW_HX_ORIGINS_MAX][NET_ORIGIN_BYTES]);
 json_t *view_hx_candidate(const struct inventory_platform *platform, const struct hx_cluster *hx);
+json_t *view_counts(const struct inventory_counts *counts);
 json_t *view_vsphere_cluster(const struct api_call *call, const void *vsphere_cluster);
 json_t *view_findings(const struct findings *findings);
 

@@ -196,12 +196,15 @@ def test_total_and_counts_are_of_what_the_person_sees(viewers: dict[str, Api], n
     for more in ({}, {"limit": 1}, {"limit": 1, "sort": "-created_at"}, {"offset": 3}):
         assert viewers[name].get("/v2/clusters", **query, **more)["total"] == len(shown)
     by_state = Counter(item["state"] for item in shown)
-    assert viewers[name].get(COUNTS, **query) == {"total": len(shown), "states": {state: by_state[state] for state in STATES}}
+    declared = sum((item["state"], item["state_source"]) == ("ready", "declared") for item in shown)
+    assert viewers[name].get(COUNTS, **query) == {"total": len(shown), "states": {state: by_state[state] for state in STATES},
+                                                  "ready_declared": declared}
 
 
 def test_the_samples_are_counted(viewers: dict[str, Api]) -> None:
     assert viewers["admin"].get(COUNTS)["states"] == {**dict.fromkeys(STATES, 0), "ready": 4, "degraded": 1, "updating": 1}
-    assert viewers["viewer-east"].get(COUNTS) == {"total": 3, "states": {**dict.fromkeys(STATES, 0), "ready": 2, "degraded": 1}}
+    assert viewers["viewer-east"].get(COUNTS) == {"total": 3, "states": {**dict.fromkeys(STATES, 0), "ready": 2, "degraded": 1},
+                                                  "ready_declared": 2}
     assert viewers["no-rights"].get(COUNTS)["total"] == 0
     assert len(SAMPLES) == viewers["admin"].get("/v2/clusters", limit=1)["total"]
 
