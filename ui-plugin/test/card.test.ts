@@ -34,4 +34,11 @@ describe('a datacenter', () => {
       { tone: 'warning', state: 'Degraded', text: '1 Kubernetes cluster: Degraded' }, { tone: 'good', state: 'Ready', text: '1,234 Kubernetes clusters: Ready' },
     ]);
   });
+  it('does not mix what was seen with what was typed', () => {
+    const told = (ready_declared: number) => describeDatacenter({ total: 3, states: { ready: 3 }, ready_declared } as unknown as ClusterCounts).map(({ tone, text }) => [tone, text]);
+    const typed = (text: string) => ['hollow', `${text}: Ready (entered by hand)`];
+    expect([told(0), told(1), told(3)]).toEqual([
+      [['good', '3 Kubernetes clusters: Ready']], [['good', '2 Kubernetes clusters: Ready'], typed('1 Kubernetes cluster')], [typed('3 Kubernetes clusters')],
+    ]);
+  });
 });

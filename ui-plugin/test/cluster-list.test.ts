@@ -152,10 +152,10 @@ describe('counts', () => {
   });
 
   it('are not asked for where the rows are all there are', async () => {
-    const rows = [{ state: 'failed' }, { state: 'ready' }, { state: 'failed' }] as Cluster[];
+    const rows = [{ state: 'failed' }, { state: 'ready', state_source: 'declared' }, { state: 'failed', state_source: 'declared' }] as Cluster[];
     listClusters.mockResolvedValueOnce(page([], 3, { body: { items: rows, next_cursor: null, total: 3 } }));
     await model.refresh();
-    expect(model.counts).toMatchObject({ total: 3, states: { failed: 2, ready: 1, unknown: 0 } });
+    expect(model.counts).toMatchObject({ total: 3, states: { failed: 2, ready: 1, unknown: 0 }, ready_declared: 1 });
     listClusters.mockResolvedValueOnce({ ...page([]), notModified: true, body: null });
     await model.refreshQuietly();
     expect([model.counts?.total, countClusters.mock.calls.length]).toEqual([3, 0]);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../src/api/error.js';
-import type { ClusterState, HxCluster, Placement } from '../src/api/types.js';
+import type { ClusterCounts, ClusterState, HxCluster, Placement } from '../src/api/types.js';
 import { describeFailure, describeSignInFailure } from '../src/model/failure-text.js';
-import { absoluteTime, age, askedLabel, describeHxClusters, describePlacement, describeReason, describeReplicas, describeState, freshness, hostOf, relativeTime, safeHttpsUrl } from '../src/model/format.js';
+import { absoluteTime, age, askedLabel, countState, countStates, describeHxClusters, describePlacement, describeReason, describeReplicas, describeState, freshness, hostOf, hxName, relativeTime, safeHttpsUrl, sharedNames } from '../src/model/format.js';
 import { sentence } from '../src/model/sentence.js';
 import { missingFields, sourceOf } from '../src/model/sign-in-form.js';
 import { chooseLanguage, strings } from '../src/strings/index.js';
@@ -21,8 +21,24 @@ describe('states', () => {
     expect(tones('declared')).toEqual(['hollow', 'warning', 'bad', 'busy', 'neutral']);
     expect(tones('reported')).toEqual(['good', 'warning', 'bad', 'busy', 'neutral']);
   });
+  it('are counted with those that somebody has only typed', () => {
+    const counts = (ready_declared?: number) => ({ total: 5, states: { failed: 2, ready: 3, unknown: 0 }, ready_declared }) as unknown as ClusterCounts;
+    expect([undefined, 0, 2, 3].map((n) => countStates(counts(n)).map(({ state, n: all, declared, tone }) => `${state} ${all} ${declared} ${tone}`))).toEqual(
+      ['ready 3 0 good', 'ready 3 0 good', 'ready 3 2 good', 'ready 3 3 hollow'].map((ready) => ['failed 2 0 bad', ready]));
+    expect(countState('ready', null)).toMatchObject({ n: 0, tone: 'hollow' });
+  });
   it('that are new are shown as they are', () => {
     expect(describeState('hibernating' as ClusterState)).toEqual({ word: 'hibernating', tone: 'neutral' });
+  });
+});
+
+describe('a node', () => {
+  const node = (power: 'on' | 'off', connection: 'connected' | 'not_responding' = 'connected', match = 'instance_uuid', state: 'unknown' | 'not_ready' | 'ready' = 'unknown') =>
+    nodeState({ state, vm: { name: 'vm', power, match }, host: { moref: 'h', name: null, connection } });
+  it('runs where vCenter shows that, and nobody says more', () => {
+    expect([node('on'), node('off'), node('on', 'not_responding'), node('on', 'connected', 'mismatch'), node('on', 'connected', 'none'), nodeState({ state: 'unknown', vm: null, host: null })]).toEqual(
+      ['running', 'unknown', 'unknown', 'unknown', 'unknown', 'unknown']);
+    expect([node('on', 'connected', 'instance_uuid', 'not_ready'), node('on', 'connected', 'instance_uuid', 'ready')]).toEqual(['not_ready', 'ready']);
   });
 });
 

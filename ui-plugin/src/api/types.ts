@@ -249,6 +249,8 @@ export type Sort = SortKey | `-${SortKey}`;
 export interface ClusterScope {
   /** Instance UUID. */
   vcenter: string;
+  /** How many of the ready ones somebody has entered as ready, and nothing has confirmed; a service of the version before does not tell. */
+  ready_declared?: number;
   /** Managed object id. */
   vsphere_cluster: string;
 }

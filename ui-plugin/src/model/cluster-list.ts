@@ -274,7 +274,8 @@ export class ClusterListModel {
     if (!this.isCounted) return;
     this.stopCounting();
     const states = STATES.map((state) => [state, items.filter((row) => row.state === state).length]);
-    this.counts = { total, states: Object.fromEntries(states) as ClusterCounts['states'] };
+    const declared = items.filter(({ state, state_source }) => state === 'ready' && state_source === 'declared').length;
+    this.counts = { total, states: Object.fromEntries(states) as ClusterCounts['states'], ready_declared: declared };
   }
 
   private stopCounting(): void {

@@ -1,6 +1,6 @@
 // Values of the list as they are shown: pure functions, no markup.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { Cluster, ClusterState, HxCluster, Placement, Replicas, VsphereCluster } from '../api/types.js';
+import type { Cluster, ClusterCounts, ClusterState, HxCluster, Node, NodeState, PlacedHx, Placement, Replicas, VsphereCluster } from '../api/types.js';
 import { locale, strings } from '../strings/index.js';
 import { sentence } from './sentence.js';
 
@@ -39,6 +39,27 @@ export function describeState(state: ClusterState, source?: Cluster['state_sourc
   return { word: strings.state[state] ?? String(state), tone: tone === 'good' && source === 'declared' ? 'hollow' : tone };
 }
 
+/** A state with the number of clusters that are in it. `declared`: how many of them only because somebody has typed so. */
+export interface CountedState {
+  state: ClusterState;
+  word: string;
+  tone: Tone;
+  n: number;
+  declared: number;
+}
+
+/** Green as soon as one of them has been seen to be so. */
+export function countState(state: ClusterState, counts: ClusterCounts | null): CountedState {
+  const n = counts?.states[state] ?? 0;
+  const declared = state === 'ready' ? Math.min(n, counts?.ready_declared ?? 0) : 0;
+  return { state, n, declared, ...describeState(state, declared === n ? 'declared' : 'reported') };
+}
+
+/** The states that there are, the worst first. */
+export function countStates(counts: ClusterCounts): CountedState[] {
+  return STATES.map((state) => countState(state, counts)).filter(({ n }) => n > 0);
+}
+
 export interface ReplicasText {
   short: string;
   spoken: string;
@@ -51,6 +72,16 @@ export function describeReplicas(replicas: Replicas, { state, state_source: sour
   const calm = ready === null || describeState(state).tone === 'busy';
   const tone = ready !== null && ready >= desired ? (source === 'declared' ? 'hollow' : 'good') : calm ? 'neutral' : ready === 0 ? 'bad' : 'warning';
   return { short: `${ready === null ? '?' : shortNumber(ready)} / ${shortNumber(desired)}`, spoken: strings.table.ready(ready, desired), tone };
+}
+
+/** What is known of a node: a report alone would say that Kubernetes has it ready, but that its machine runs vCenter shows. */
+export type ShownNodeState = NodeState | 'running';
+
+export const NODE_TONE: Record<ShownNodeState, Tone> = { ready: 'good', running: 'good', not_ready: 'bad', unknown: 'neutral' };
+
+export function nodeState({ state, vm, host }: Pick<Node, 'state' | 'vm' | 'host'>): ShownNodeState {
+  const runs = vm?.power === 'on' && vm.match !== 'none' && vm.match !== 'mismatch' && host?.connection === 'connected';
+  return state === 'unknown' && runs ? 'running' : state;
 }
 
 const ISO_TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;

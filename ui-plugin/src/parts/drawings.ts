@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { html, svg } from 'lit';
 import type { ClusterCounts } from '../api/types.js';
-import { STATES, STATE_FILL } from '../model/format.js';
+import { STATE_FILL, countStates } from '../model/format.js';
 
 const WIDTH = 400;
 const GAP = 2;
@@ -13,14 +13,16 @@ const ROUND = 2 * Math.PI * RADIUS;
 const HATCHED = svg`<defs><pattern id="unknown" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
   <rect width="2.5" height="5" fill="var(--fill-unknown)"/></pattern></defs>`;
 
-/** How many clusters are in which state, side by side, the worst first; every state that there is can be seen. */
-export function stateBar({ total, states }: ClusterCounts, height: number) {
-  const there = STATES.filter((state) => states[state] > 0);
+/** How many clusters are in which state, side by side, the worst first; every state that there is can be seen. What nobody but a person has said is an outline. */
+export function stateBar(counts: ClusterCounts, height: number) {
+  const there = countStates(counts).flatMap(({ state, n, declared }) => [{ n: n - declared, fill: STATE_FILL[state] }, { n: declared, fill: null }]).filter(({ n }) => n > 0);
   const room = WIDTH - GAP * Math.max(0, there.length - 1);
   let x = 0;
-  const parts = there.map((state) => {
-    const width = Math.max(4, (room * states[state]) / total);
-    const part = svg`<rect x=${x.toFixed(1)} width=${width.toFixed(1)} height=${height} fill=${STATE_FILL[state]}/>`;
+  const parts = there.map(({ n, fill }) => {
+    const width = Math.max(4, (room * n) / counts.total);
+    const part = fill === null
+      ? svg`<rect class="declared" x=${(x + 0.5).toFixed(1)} y="0.5" width=${(width - 1).toFixed(1)} height=${height - 1} fill="none" stroke="var(--neutral)" vector-effect="non-scaling-stroke"/>`
+      : svg`<rect x=${x.toFixed(1)} width=${width.toFixed(1)} height=${height} fill=${fill}/>`;
     x += width + GAP;
     return part;
   });

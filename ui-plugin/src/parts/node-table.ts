@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { LitElement, css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
-import type { ClusterUsage, Node, NodeState } from '../api/types.js';
-import { formatBytes, formatMhz, safeHttpsUrl, vsphereName, type Tone } from '../model/format.js';
+import type { ClusterUsage, Node } from '../api/types.js';
+import { NODE_TONE, formatBytes, formatMhz, nodeState, safeHttpsUrl, vsphereName } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { cardStyles, tableStyles } from '../styles/table.js';
 import { toneStyles } from '../styles/tone.js';
 import { share } from './bar.js';
+import { notKnown } from './dash.js';
 import './empty.js';
 import { externalIcon, toneIcon } from './icons.js';
-
-const TONE: Record<NodeState, Tone> = { ready: 'good', not_ready: 'bad', unknown: 'neutral' };
 
 type NodeColumn = keyof typeof strings.detail.node;
 const COLUMNS: readonly NodeColumn[] = ['name', 'state', 'vm', 'host', 'cpu', 'memory', 'disk'];
@@ -62,9 +61,10 @@ export class NodeTable extends LitElement {
 
   private row(node: Node) {
     const under = [strings.detail.nodeRole[node.role], node.address].filter((text) => text !== null);
+    const state = nodeState(node);
     return html`<tr role="row">
       <th scope="row" role="rowheader" class="name"><bdi>${node.name}</bdi><span class="soft sub">${under.join(' · ')}</span></th>
-      ${this.cell('state', html`<span class="badge ${TONE[node.state]}">${toneIcon[TONE[node.state]]}${strings.detail.nodeState[node.state]}</span>${sub(node.kubernetes_version)}`)}
+      ${this.cell('state', html`<span class="badge ${NODE_TONE[state]}">${toneIcon[NODE_TONE[state]]}${strings.detail.nodeState[state]}</span>${sub(node.kubernetes_version)}`)}
       ${this.cell('vm', html`${machine(node)}${sub(vmWord(node))}`)}
       ${this.cell('host', html`${two(node.host?.name ?? node.host?.moref ?? null, node.host ? strings.detail.connection[node.host.connection] : '')}${sub(node.vsphere_cluster && vsphereName(node.vsphere_cluster))}`)}
       ${this.usageCells(node)}
@@ -93,7 +93,7 @@ export class NodeTable extends LitElement {
 function machine({ vm, vm_name }: Node): TemplateResult {
   const name = vm?.name ?? vm_name;
   const href = safeHttpsUrl(vm?.client_url ?? null);
-  if (!name || !href) return html`<bdi>${name ?? strings.table.none}</bdi>`;
+  if (!name || !href) return html`<bdi>${name ?? notKnown()}</bdi>`;
   return html`<a class="machine" href=${href} @click=${(event: Event) => offerVm(event, href)} target="_blank" rel="noopener noreferrer"><bdi>${name}</bdi><span class="sr-only">${strings.detail.inClient}</span>${externalIcon}</a>`;
 }
 
@@ -115,13 +115,13 @@ function measure(used: number | null | undefined, all: number | null | undefined
   return html`${bar}<span class="amount">${amount(used, all, format)}</span>${sub(more)}`;
 }
 
-function amount(used: number | null | undefined, all: number | null | undefined, format: (value: number) => string): string {
-  if (used == null) return all == null ? strings.table.none : format(all);
+function amount(used: number | null | undefined, all: number | null | undefined, format: (value: number) => string) {
+  if (used == null) return all == null ? notKnown() : format(all);
   return all == null ? strings.detail.used(format(used)) : strings.detail.usedOf(format(used), format(all));
 }
 
 function two(first: string | null, second: string): TemplateResult {
-  return html`<bdi>${first ?? strings.table.none}</bdi>${sub(second)}`;
+  return html`<bdi>${first ?? notKnown()}</bdi>${sub(second)}`;
 }
 
 function sub(text: string | null) {

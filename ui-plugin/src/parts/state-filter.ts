@@ -3,7 +3,7 @@
 import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { ClusterCounts, ClusterState } from '../api/types.js';
-import { STATES, describeState, shortNumber } from '../model/format.js';
+import { STATES, countState, shortNumber } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { toneStyles } from '../styles/tone.js';
@@ -19,6 +19,7 @@ export class StateFilter extends LitElement {
     button[aria-pressed='true']:hover:not(:disabled) { background: var(--selected); }
     b { font-weight: 600; font-variant-numeric: tabular-nums; }
     span { display: inline-flex; }
+    small { font-size: var(--type-small); }
     svg { width: 14px; height: 14px; }
     @media (forced-colors: active) {
       button[aria-pressed='true'] { forced-color-adjust: none; background: Highlight; color: HighlightText; }
@@ -43,11 +44,11 @@ export class StateFilter extends LitElement {
   }
 
   private chip(state: ClusterState) {
-    const { word, tone } = describeState(state);
+    const { word, tone, n, declared } = countState(state, this.counts);
     const isOn = this.states.includes(state);
     const next = isOn ? this.states.filter((each) => each !== state) : [...this.states, state];
     return html`<button type="button" aria-pressed=${isOn} @click=${() => this.tell(next)}>
-      <span class=${tone}>${toneIcon[tone]}</span>${word}${this.count(this.counts?.states[state])}
+      <span class=${tone}>${toneIcon[tone]}</span>${word}${this.count(this.counts ? n : undefined)}${declared > 0 ? html`<small class="soft">(${strings.table.byHandOf(declared)})</small>` : nothing}
     </button>`;
   }
 

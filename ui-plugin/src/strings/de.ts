@@ -256,6 +256,7 @@ export const catalogue: Catalogue = {
       return datacenter === null ? cluster : `${datacenter} / ${cluster}`;
     },
     hidden: (n) => `${n} weitere, für Sie verborgen`,
+    byHandOf: (n) => `${number(n)} von Hand eingetragen`,
     onlyHidden: (n) => `${n} vSphere-Cluster, für Sie verborgen`,
     nowhere: 'Unbekannt',
     moreLabels: (n) => `${n} weitere`,
@@ -338,7 +339,7 @@ export const catalogue: Catalogue = {
     usedOf: (used, all) => `${used} von ${all}`,
     usageUnknown: 'Was manche Knoten jetzt verbrauchen, ist nicht bekannt: vCenter sagt es nicht.',
     nodeRole: { control_plane: 'Control Plane', worker: 'Worker' },
-    nodeState: { ready: 'Bereit', not_ready: 'Nicht bereit', unknown: 'Unbekannt' },
+    nodeState: { ready: 'Bereit', running: 'Läuft', not_ready: 'Nicht bereit', unknown: 'Unbekannt' },
     power: { on: 'Eingeschaltet', off: 'Ausgeschaltet', suspended: 'Angehalten', unknown: '' },
     connection: { connected: '', not_responding: 'Antwortet nicht', disconnected: 'Nicht verbunden', unknown: '' },
     vmGone: 'Die virtuelle Maschine ist nicht mehr da',
@@ -475,6 +476,7 @@ export const catalogue: Catalogue = {
   },
 
   stale: {
+    byHand: (state) => `${state} (von Hand eingetragen)`,
     title: 'Diese Liste ist vielleicht nicht auf dem neuesten Stand.',
     away: (names) => `${names.length === 1 ? 'Ein vCenter ist' : 'Mehrere vCenter sind'} nicht zu erreichen: ${names.join(', ')}. Der Befehl "kaasctl vcenter status" nennt den Grund.`,
     asOf: (time) => `Stand: ${time}.`,

@@ -4,6 +4,7 @@ import type { Cluster, ClusterState, Grant, HxConnection, Method, Node, NodeStat
 import type { Part, View } from '../model/address.js';
 import { PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, type ChangePasswordFault } from '../model/change-password-form.js';
 import type { ColumnId, Order } from '../model/columns.js';
+import type { ShownNodeState } from '../model/format.js';
 import type { EndReason } from '../session/session.js';
 
 /** What a failed call means to a person: what is the matter, and what to do about it. */
@@ -261,6 +262,7 @@ export const catalogue = {
       return datacenter === null ? cluster : `${datacenter} / ${cluster}`;
     },
     hidden: (n: number) => `${n} more, hidden from you`,
+    byHandOf: (n: number) => `${number(n)} entered by hand`,
     onlyHidden: (n: number) => `${plural(n, 'vSphere cluster', 'vSphere clusters')}, hidden from you`,
     nowhere: 'Not known',
     moreLabels: (n: number) => `${n} more`,
@@ -344,7 +346,7 @@ export const catalogue = {
     usedOf: (used: string, all: string) => `${used} of ${all}`,
     usageUnknown: 'What some nodes use now is not known: vCenter does not tell it.',
     nodeRole: { control_plane: 'Control plane', worker: 'Worker' } satisfies Record<Node['role'], string>,
-    nodeState: { ready: 'Ready', not_ready: 'Not ready', unknown: 'Unknown' } satisfies Record<NodeState, string>,
+    nodeState: { ready: 'Ready', running: 'Running', not_ready: 'Not ready', unknown: 'Unknown' } satisfies Record<ShownNodeState, string>,
     power: { on: 'Powered on', off: 'Powered off', suspended: 'Suspended', unknown: '' } satisfies Record<NonNullable<Node['vm']>['power'], string>,
     connection: { connected: '', not_responding: 'Does not respond', disconnected: 'Disconnected', unknown: '' } satisfies Record<NonNullable<Node['host']>['connection'], string>,
     vmGone: 'The virtual machine is gone',
@@ -481,6 +483,7 @@ export const catalogue = {
   },
 
   stale: {
+    byHand: (state: string): string => `${state} (entered by hand)`,
     title: 'This list may be out of date.',
     away: (names: string[]) => `${names.length === 1 ? 'A vCenter is' : 'vCenters are'} away: ${names.join(', ')}. The command "kaasctl vcenter status" tells why.`,
     asOf: (time: string) => `It is as of ${time}.`,

@@ -17,6 +17,7 @@ export const overviewStyles = css`
   .figure span { color: var(--text-soft); }
   .bar { display: block; width: 100%; height: 12px; border-radius: var(--radius); }
   .counts ul { display: flex; flex-wrap: wrap; gap: var(--space-1) var(--space-5); margin: 0; padding: 0; list-style: none; }
+  .counts li { display: flex; align-items: center; gap: var(--space-1); }
   .counts li a { display: inline-flex; align-items: center; gap: var(--space-1); min-height: var(--target); }
   .counts li span { display: inline-flex; }
   b { font-variant-numeric: tabular-nums; }

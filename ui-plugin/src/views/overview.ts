@@ -3,11 +3,11 @@
 import { LitElement, html, nothing } from 'lit';
 import { customElement, property, query } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
-import type { ClusterCounts, ClusterState, HxConnection, HxFacts, Role } from '../api/types.js';
+import type { ClusterCounts, HxConnection, HxFacts, Role } from '../api/types.js';
 import { listAddress, type ListQuery } from '../model/address.js';
 import { describeFailure } from '../model/failure-text.js';
-import { STATES, absoluteTime, describeState, relativeTime, shortNumber, vsphereName } from '../model/format.js';
-import { describeCapacity, describeHealth } from '../model/hx-health.js';
+import { absoluteTime, countStates, relativeTime, shortNumber, vsphereName, type CountedState } from '../model/format.js';
+import { describeCapacity, describeHealth, isOld } from '../model/hx-health.js';
 import { ListWatch } from '../model/list-watch.js';
 import { OverviewModel, type HxOverview } from '../model/overview.js';
 import { sentence } from '../model/sentence.js';
@@ -110,7 +110,7 @@ export class Overview extends LitElement {
     return html`<section class="card counts"><h2>${strings.list.title}</h2>
       <a class="figure" href=${listAddress({})}><b>${shortNumber(counts.total)}</b> <span>${strings.overview.clusters(counts.total)}</span></a>
       ${stateBar(counts, 12)}
-      <ul>${STATES.filter((state) => counts.states[state] > 0).map((state) => html`<li>${stateLink(state, counts)}</li>`)}</ul>
+      <ul>${countStates(counts).map((counted) => html`<li>${stateLink(counted)}</li>`)}</ul>
       ${this.model.elsewhere?.total && this.model.onHx > 0 ? this.renderParts(this.model.elsewhere) : nothing}
     </section>`;
   }
@@ -174,15 +174,16 @@ export class Overview extends LitElement {
   }
 }
 
-function stateLink(state: ClusterState, counts: ClusterCounts) {
-  const { word, tone } = describeState(state);
-  return html`<a href=${listAddress({ states: [state] })}><span class=${tone}>${toneIcon[tone]}</span>${word} <b>${shortNumber(counts.states[state])}</b></a>`;
+function stateLink({ state, word, tone, n, declared }: CountedState) {
+  return html`<a href=${listAddress({ states: [state] })}><span class=${tone}>${toneIcon[tone]}</span>${word} <b>${shortNumber(n)}</b></a>${
+    declared > 0 ? html` <span class="soft">(${strings.table.byHandOf(declared)})</span>` : nothing}`;
 }
 
 /** How many run there, and how many of them are not as they should be: each number leads to these. */
 function running(counts: ClusterCounts, where: Partial<ListQuery>) {
-  const bad = STATES.filter((state) => state !== 'ready' && counts.states[state] > 0);
-  const part = (state: ClusterState, n: number) => html`${n > 0 ? ', ' : ': '}<a href=${listAddress({ ...where, states: [state] })}>${strings.overview.inState(counts.states[state], describeState(state).word)}</a>`;
+  const bad = countStates(counts).filter(({ state, declared }) => state !== 'ready' || declared > 0);
+  const part = ({ state, word, n, declared }: CountedState, at: number) => html`${at > 0 ? ', ' : ': '}${state === 'ready' ? strings.table.byHandOf(declared)
+    : html`<a href=${listAddress({ ...where, states: [state] })}>${strings.overview.inState(n, word)}</a>`}`;
   return html`<div class="on">${stateBar(counts, 6)}<p><a href=${listAddress(where)}>${strings.overview.clustersOn(counts.total)}</a>${bad.map(part)}</p></div>`;
 }
 
