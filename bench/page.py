@@ -65,6 +65,8 @@ def sign_in(page: Page, kaasd: Kaasd, rounds: Rounds) -> None:
     """In a tab of its own, by the password of a local account."""
     page.goto(f"{kaasd.url}/ui/")
     page.fill("input[name=username]", "admin")
+    if page.locator("input[name=account]").count():
+        page.check("input[name=account][value=local]", force=True)
     page.fill("input[name=password]", kaasd.admin_password)
     page.click("button[type=submit]")
     shown = page.evaluate("() => window.waiting")

@@ -35,14 +35,15 @@ def page(profile: Path, *, dark: bool = False, width: int = 1280, locale: str = 
 
 
 def sign_in(opened: Page, url: str, username: str, password: str, vcenter: str | None = None) -> None:
-    """Fills the form; with a vCenter the account there is used."""
+    """Fills the form; with a vCenter the account there is used, else a local one."""
+    account = "vcenter" if vcenter else "local"
     opened.goto(f"{url}/ui/")
+    opened.locator("input[name=username]").wait_for()
+    if opened.locator("select[name=account]").count():
+        opened.select_option("select[name=account]", account)
+    elif opened.locator("input[name=account]").count():
+        opened.check(f"input[name=account][value={account}]", force=True)
     if vcenter:
-        opened.locator("[name=account]").first.wait_for(state="attached")
-        if opened.locator("select[name=account]").count():
-            opened.select_option("select[name=account]", "vcenter")
-        else:
-            opened.check("input[name=account][value=vcenter]", force=True)
         opened.fill("input[name=vcenter]", vcenter)
     opened.fill("input[name=username]", username)
     opened.fill("input[name=password]", password)

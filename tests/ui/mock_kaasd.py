@@ -250,6 +250,8 @@ class Handler(BaseHTTPRequestHandler):
     def login(self) -> Reply:
         asked = json.loads(self.body)
         source = asked.get("source", "local")
+        if source == "vcenter":  # the only one
+            source = next(known for known, _ in self.world.users if known.startswith("vcenter:"))
         password, role = self.world.users.get((source, asked["username"]), (None, None))
         if password is None or password != asked["password"]:
             raise Refusal(401, "invalid_credentials", "The user name or the password was refused.",

@@ -156,9 +156,7 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     watched = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale)
     page = watched.page
     page.goto(f"{mock.url}/ui/{PROD}")
-    page.locator("#username").fill("admin")
-    page.locator("#password").fill("secret")
-    page.keyboard.press("Enter")
+    watched.enter()
     links = page.locator("kaas-cluster-detail nav a")
     for number, content in enumerate(("section", "kaas-node-table", "kaas-cluster-access", "kaas-cluster-events")):
         links.nth(number).click()

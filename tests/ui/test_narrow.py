@@ -125,9 +125,7 @@ def test_what_opens_fits(mock: MockKaasd, make_page: MakePage) -> None:
     watched = make_page(locale="de-DE")
     page = watched.page
     page.goto(f"{mock.url}/ui/#/clusters?state=ready,failed&q=a")
-    page.locator("[name=username]").fill("admin")
-    page.locator("[name=password]").fill("secret")
-    page.keyboard.press("Enter")
+    watched.enter()
     page.locator("kaas-cluster-table tbody tr").first.wait_for()
     page.locator("kaas-header .me").click()
     assert sweep(watched, page.main_frame) == {}

@@ -8,6 +8,7 @@ import pytest
 from conftest import MakePage
 from env.certs import ServerCert, make_server_cert
 from env.publisher import NEWER, NOTES, STEPS
+from env.wait import until
 from homes import NAMES, home
 from mock_kaasd import MockKaasd
 from playwright.sync_api import Frame, expect
@@ -78,7 +79,7 @@ def test_it_is_put_away_for_one_version_only(mock: MockKaasd, make_page: MakePag
         frame.get_by_role("button", name="Do not show this version again").click()
         before = asked(mock)
         frame = opened(NEWER)
-        page.wait_for_function("document.querySelector('kaas-app').newVersion")  # the answer is there
+        until(lambda: page.evaluate("document.querySelector('kaas-app').newVersion"), "the answer")  # the page's CSP forbids to wait in it
         assert (asked(mock), notice(frame).count()) == (before + 1, 0)
         expect(notice(opened("99.2.0"), "Version 99.2.0 is available")).to_be_visible()
 

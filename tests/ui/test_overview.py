@@ -166,9 +166,7 @@ def test_every_width_and_theme(mock: MockKaasd, make_page: MakePage, shots: Shot
     watched = make_page(viewport={"width": width, "height": 800}, color_scheme=scheme, locale=locale)
     page = watched.page
     page.goto(f"{mock.url}/ui/#/overview")
-    page.locator("#username").fill("admin")
-    page.locator("#password").fill("secret")
-    page.keyboard.press("Enter")
+    watched.enter()
     page.locator("kaas-overview .cards li").first.wait_for()
     assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
     shots(page, f"overview.{width}.tab.{scheme}")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -165,14 +166,14 @@ def test_only_local_accounts(mock: MockKaasd, make_page: MakePage) -> None:
     expect(page.get_by_label("User name")).to_be_focused()
     expect(page.get_by_role("radio")).to_have_count(0)
     expect(page.get_by_role("combobox")).to_have_count(0)
-    expect(page.get_by_role("button")).to_have_text(["Sign in"])
+    expect(page.get_by_role("button")).to_have_text(["Show password", "Sign in"])
 
 
 def test_directory_by_keyboard_and_the_next_time(many: MockKaasd, make_page: MakePage) -> None:
     watched = opened(many, make_page)
     page = watched.page
     choice = page.get_by_role("combobox", name="Account")
-    expect(choice.locator("option")).to_have_text(["Directory corp", "Directory lab", "Local account", "vCenter account"])
+    expect(choice.locator("option")).to_have_text(["Directory corp", "Directory lab", "vCenter account", "Local account"])
     expect(page.get_by_label("User name")).to_be_focused()
     expect(page.get_by_label("User name")).to_have_accessible_description("As you log in to your computer")
     page.keyboard.press("Shift+Tab")
@@ -197,8 +198,55 @@ def test_directory_by_keyboard_and_the_next_time(many: MockKaasd, make_page: Mak
     list_shown(page)
     watched.sign_out()
     page.reload()
-    expect(page.get_by_role("combobox", name="Account")).to_have_value("local")  # the one that signed in last, in this tab
-    expect(opened(many, make_page).page.get_by_role("combobox", name="Account")).to_have_value("directory:corp")
+    expect(choice).to_have_value("local")  # the one that signed in last at this browser, in whichever tab
+    tab = page.context.new_page()
+    tab.goto(f"{many.url}/ui/")
+    expect(tab.get_by_role("combobox", name="Account")).to_have_value("local")
+    many.world.ways["directories"] = []
+    tab.reload()
+    expect(tab.get_by_role("radio", name="Local account")).to_be_checked()
+    expect(opened(many, make_page).page.get_by_role("radio", name="vCenter account")).to_be_checked()  # nobody has chosen there
+
+
+def test_the_only_vcenter_needs_no_address(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    name, password = page.get_by_label("User name"), page.get_by_label("Password")
+    vcenter = page.get_by_role("textbox", name="vCenter", exact=True)
+    expect(page.get_by_role("radio", name="vCenter account")).to_be_checked()
+    expect(vcenter).to_have_accessible_description(re.compile("^May be left empty where there is only one"))
+    shots(page, "sign-in.first.tab")
+    assert (watched.axe(), watched.small_targets()) == ([], [])
+    name.fill("anna@vsphere.local")
+    for typed, text in (("wrong", "or this service has several vCenters."), ("", "Enter your password.")):
+        password.fill(typed)
+        page.keyboard.press("Enter")
+        expect(page.locator("kaas-sign-in form")).to_contain_text(text)
+        expect(password).to_be_focused()
+    password.fill("secret")
+    page.keyboard.press("Enter")
+    list_shown(page)
+    assert asked(mock) == [("password", 401), ("password", 200)]
+
+
+def test_a_password_can_be_read_until_it_is_sent(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    watched = opened(mock, make_page)
+    page = watched.page
+    password = page.get_by_label("Password")
+    page.get_by_label("User name").fill("anna@vsphere.local")
+    password.fill("wrong")
+    expect(password).to_have_attribute("type", "password")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Show password")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Hide password")).to_be_focused()
+    expect(password).to_have_attribute("type", "text")
+    expect(password).to_have_value("wrong")
+    shots(page, "sign-in.password-shown.tab")
+    assert (watched.axe(), watched.small_targets()) == ([], [])
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("not right")
+    expect(password).to_have_attribute("type", "password")
 
 
 def test_an_answer_after_signing_out_asks_for_nothing(mock: MockKaasd, make_page: MakePage) -> None:
@@ -254,7 +302,7 @@ def test_browser_without_a_ticket(many: MockKaasd, make_page: MakePage) -> None:
                                                          headers={"WWW-Authenticate": "Negotiate"})
     page.get_by_role("button", name=KERBEROS).click()
     expect(alert).to_contain_text("The Kerberos ticket of your browser was not accepted.")
-    watched.fill_and_submit("alice", "secret")
+    watched.fill_and_submit("alice", "secret", account="Directory corp")
     list_shown(page)
     assert asked(many) == [("kerberos", 401)] * 3 + [("password", 200)]
 
@@ -295,7 +343,7 @@ def test_kerberos_by_itself_without_a_ticket(many: MockKaasd, make_page: MakePag
     # The button is open again when the attempt is over; nobody had asked for it, so nothing is said.
     expect(page.get_by_role("button", name=KERBEROS)).to_be_enabled()
     expect(page.get_by_role("alert")).to_have_count(0)
-    watched.fill_and_submit("alice", "secret")
+    watched.fill_and_submit("alice", "secret", account="Directory corp")
     list_shown(page)
 
 
@@ -307,7 +355,7 @@ def test_password_overtakes_a_ticket_that_takes_long(many: MockKaasd, make_page:
     page.route("**/v2/login/kerberos", lambda route: held.append(route))  # no answer
     page.goto(f"{many.url}/ui/")
     expect(page.get_by_role("button", name="Signing in with Kerberos")).to_be_disabled()
-    watched.fill_and_submit("alice", "secret")
+    watched.fill_and_submit("alice", "secret", account="Directory corp")
     list_shown(page)
     assert len(held) == 1
     expect(page.get_by_text("alice", exact=True)).to_be_visible()

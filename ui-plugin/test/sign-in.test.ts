@@ -14,19 +14,21 @@ function refusal(status: number, code: string, detail = 'd', remedy?: string, re
   return new ApiError({ kind: 'problem', problem, retryAfterS });
 }
 
+/** Whose password was tried. */
+const at = (account: SignInForm['account'], vcenter = 'vc') => ({ account, vcenter });
 const failed = (failure: Failure): ApiError => new ApiError(failure);
 
 describe('accounts', () => {
-  it('offers what there is, directories first', () => {
-    expect(accountsOf(USUAL_WAYS)).toEqual(['local', 'vcenter']);
+  it('offers what there is, what is here alone last', () => {
+    expect(accountsOf(USUAL_WAYS)).toEqual(['vcenter', 'local']);
     expect(accountsOf({ vcenter: false, directories: [], kerberos: 'auto' })).toEqual(['local']);
-    expect(accountsOf({ vcenter: true, directories: ['corp', 'lab'], kerberos: 'off' })).toEqual(['directory:corp', 'directory:lab', 'local', 'vcenter']);
+    expect(accountsOf({ vcenter: true, directories: ['corp', 'lab'], kerberos: 'off' })).toEqual(['directory:corp', 'directory:lab', 'vcenter', 'local']);
   });
 
   it('begins with the one used last, unless it is gone', () => {
     const accounts = accountsOf({ vcenter: true, directories: ['corp'], kerberos: 'off' });
     expect(firstAccount(accounts, null)).toBe('directory:corp');
-    expect(firstAccount(accounts, 'vcenter')).toBe('vcenter');
+    expect(firstAccount(accounts, 'local')).toBe('local');
     expect(firstAccount(accounts, 'directory:gone')).toBe('directory:corp');
     expect(firstAccount([], 'vcenter')).toBe('local');
   });
@@ -34,14 +36,15 @@ describe('accounts', () => {
   it('says who checks the password', () => {
     expect(sourceOf(FILLED)).toBe('local');
     expect(sourceOf({ ...FILLED, account: 'vcenter', vcenter: 'vc.example.com' })).toBe('vcenter:vc.example.com');
+    expect(sourceOf({ ...FILLED, account: 'vcenter' })).toBe('vcenter');
     expect(sourceOf({ ...FILLED, account: 'directory:corp' })).toBe('corp');
     expect(directoryOf('directory:a:b')).toBe('a:b');
     expect(directoryOf('vcenter')).toBeNull();
   });
 
-  it('wants all of it, in the order of the form', () => {
+  it('wants all of it but the vCenter, in the order of the form', () => {
     expect(missingFields(FILLED)).toEqual([]);
-    expect(missingFields({ ...FILLED, account: 'vcenter', username: '' })).toEqual(['vcenter', 'username']);
+    expect(missingFields({ ...FILLED, account: 'vcenter', username: '' })).toEqual(['username']);
     expect(missingFields({ ...FILLED, account: 'directory:corp', username: '', password: '' })).toEqual(['username', 'password']);
     expect(missingFields({ ...FILLED, password: '' })).toEqual(['password']);
   });
@@ -64,23 +67,24 @@ describe('failures', () => {
 
   it('says of a vCenter account that any of the three may be wrong', () => {
     const refused = refusal(401, 'invalid_credentials');
-    expect(describeSignInFailure(refused, 'vcenter')).toEqual({ ...words.refusedVcenter, requestId: 'r-1' });
-    expect(describeSignInFailure(refused, 'local')).toEqual({ ...words.refused, requestId: 'r-1' });
+    expect(describeSignInFailure(refused, at('vcenter'))).toEqual({ ...words.refusedVcenter, requestId: 'r-1' });
+    expect(describeSignInFailure(refused, at('vcenter', ''))).toEqual({ ...words.refusedOnlyVcenter, requestId: 'r-1' });
+    expect(describeSignInFailure(refused, at('local'))).toEqual({ ...words.refused, requestId: 'r-1' });
   });
 
   it('tells who checks the password, when that one is away', () => {
     for (const code of ['upstream_unreachable', 'upstream_timeout', 'tls_untrusted']) {
-      expect(describeSignInFailure(refusal(502, code), 'vcenter').detail).toBe(words.vcenterAway.detail);
-      expect(describeSignInFailure(refusal(502, code), 'directory:corp').detail).toBe(words.directoryAway('corp').detail);
+      expect(describeSignInFailure(refusal(502, code), at('vcenter')).detail).toBe(words.vcenterAway.detail);
+      expect(describeSignInFailure(refusal(502, code), at('directory:corp')).detail).toBe(words.directoryAway('corp').detail);
     }
-    expect(describeSignInFailure(refusal(502, 'upstream_timeout'), 'vcenter').remedy).toBe(words.vcenterAway.remedy);
+    expect(describeSignInFailure(refusal(502, 'upstream_timeout'), at('vcenter')).remedy).toBe(words.vcenterAway.remedy);
   });
 
   it('names no tool of administrators, whatever the service names', () => {
     const codes = ['invalid_credentials', 'forbidden', 'too_many_requests', 'upstream_unreachable', 'unavailable', 'internal'];
     for (const code of codes) {
       for (const account of ['local', 'vcenter', 'directory:corp', null] as const) {
-        const text = describeSignInFailure(refusal(400, code, "calls are held back; see 'kaasctl vcenter list'", 'run kaasctl'), account);
+        const text = describeSignInFailure(refusal(400, code, "calls are held back; see 'kaasctl vcenter list'", 'run kaasctl'), account && at(account));
         expect(JSON.stringify(text)).not.toMatch(/kaasctl|held back/);
       }
     }

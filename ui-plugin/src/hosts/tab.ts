@@ -3,7 +3,7 @@
 import type { ApiClient } from '../api/client.js';
 import type { Token } from '../api/types.js';
 import { signInByCode, takeCode } from './code.js';
-import { recall, remember } from '../session/tab-memory.js';
+import { recall, remember } from '../session/memory.js';
 import { start } from '../start.js';
 import type { App } from '../views/app.js';
 

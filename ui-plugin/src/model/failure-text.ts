@@ -4,7 +4,7 @@ import { ApiError } from '../api/error.js';
 import { strings } from '../strings/index.js';
 import type { ChangePasswordField } from './change-password-form.js';
 import { sentence } from './sentence.js';
-import { directoryOf, type Account } from './sign-in-form.js';
+import { directoryOf, type SignInForm } from './sign-in-form.js';
 
 export interface FailureText {
   detail: string;
@@ -34,19 +34,24 @@ export function describeFailure(error: unknown, forAdmin = false): FailureText {
   }
 }
 
-/** The same for the sign-in form; `account` is whose password was tried, null for Kerberos. */
-export function describeSignInFailure(error: unknown, account: Account | null = null): FailureText {
+/** Whose password was tried, and at which vCenter. */
+type Tried = Pick<SignInForm, 'account' | 'vcenter'>;
+
+/** The same for the sign-in form; `tried` is null for Kerberos. */
+export function describeSignInFailure(error: unknown, tried: Tried | null = null): FailureText {
   const text = describeFailure(error);
   if (!(error instanceof ApiError) || error.failure.kind !== 'problem') return text;
-  return { ...text, ...signInWords(error.failure.problem.code, error.failure.retryAfterS, account) };
+  return { ...text, ...signInWords(error.failure.problem.code, error.failure.retryAfterS, tried) };
 }
 
 /** What means something else at the sign-in than elsewhere. */
-function signInWords(code: string, retryAfterS: number | null, account: Account | null): Partial<FailureText> {
+function signInWords(code: string, retryAfterS: number | null, tried: Tried | null): Partial<FailureText> {
   const words = strings.signIn;
+  const account = tried?.account ?? null;
   const directory = account && directoryOf(account);
   // Strangers are not told which vCenters there are: what is wrong may be the vCenter, too.
-  if (code === 'invalid_credentials') return account === 'vcenter' ? words.refusedVcenter : words.refused;
+  if (code === 'invalid_credentials' && account === 'vcenter') return tried?.vcenter === '' ? words.refusedOnlyVcenter : words.refusedVcenter;
+  if (code === 'invalid_credentials') return words.refused;
   if (code === 'too_many_requests') return { detail: words.throttled(retryAfterS), remedy: null };
   if (code === 'forbidden') return words.noRole;
   if (account === 'vcenter' && isUpstream(code)) return words.vcenterAway;

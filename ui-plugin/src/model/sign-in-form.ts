@@ -12,21 +12,22 @@ export interface SignInForm {
   password: string;
 }
 
-export type SignInField = 'vcenter' | 'username' | 'password';
+/** What nobody can sign in without. */
+export type MustField = 'username' | 'password';
+export type SignInField = MustField | 'vcenter';
 
 const DIRECTORY = 'directory:';
 
 /** What is offered while the service has not said which ways there are: what there was always. */
 export const USUAL_WAYS: LoginWays = { vcenter: true, directories: [], kerberos: 'off' };
 
-/** The accounts to choose from. Directories come first: where there is one, most people are in it. */
+/** The accounts to choose from. Where there is a directory, most people are in it, else in vCenter; local accounts are a few people's. */
 export function accountsOf(ways: LoginWays): Account[] {
   const directories = ways.directories.map((name): Account => `${DIRECTORY}${name}`);
-  const rest: Account[] = ways.vcenter ? ['local', 'vcenter'] : ['local'];
-  return [...directories, ...rest];
+  return [...directories, ...(ways.vcenter ? ['vcenter' as const] : []), 'local'];
 }
 
-/** The account to begin with: the one that was used in this tab, if it is still there. */
+/** The account to begin with: the one that was used last at this browser, if it is still there. */
 export function firstAccount(accounts: readonly Account[], last: string | null): Account {
   return accounts.find((account) => account === last) ?? accounts[0] ?? 'local';
 }
@@ -37,12 +38,12 @@ export function directoryOf(account: Account): string | null {
 }
 
 /** The fields that must still be filled in, in the order of the form. */
-export function missingFields(form: SignInForm): SignInField[] {
-  const fields: SignInField[] = form.account === 'vcenter' ? ['vcenter', 'username', 'password'] : ['username', 'password'];
-  return fields.filter((field) => form[field] === '');
+export function missingFields(form: SignInForm): MustField[] {
+  return (['username', 'password'] as const).filter((field) => form[field] === '');
 }
 
-/** `source` of the sign-on call. */
-export function sourceOf(form: SignInForm): string {
-  return form.account === 'vcenter' ? `vcenter:${form.vcenter}` : (directoryOf(form.account) ?? 'local');
+/** `source` of the sign-on call. The only vCenter needs no address; whether there is only one the service tells no stranger. */
+export function sourceOf({ account, vcenter }: Pick<SignInForm, 'account' | 'vcenter'>): string {
+  if (account !== 'vcenter') return directoryOf(account) ?? 'local';
+  return vcenter === '' ? 'vcenter' : `vcenter:${vcenter}`;
 }

@@ -4,7 +4,7 @@ import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import type { AvailableVersion } from '../api/types.js';
 import { calendarDate, safeHttpsUrl } from '../model/format.js';
-import { recallPutAway, rememberPutAway } from '../session/browser-memory.js';
+import { recall, remember } from '../session/memory.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { Disclosure } from './disclosure.js';
@@ -37,7 +37,7 @@ export class NewVersion extends LitElement {
 
   @property({ attribute: false }) available: AvailableVersion | null = null;
 
-  @state() private putAway = recallPutAway();
+  @state() private putAway = recall('put-away-version');
 
   private readonly panel = new Disclosure(this, '.area', '.opener');
 
@@ -67,7 +67,7 @@ export class NewVersion extends LitElement {
   /** The button goes, and the focus with it: the bar has another place for that. */
   private dismiss(version: string) {
     this.panel.close();
-    rememberPutAway(version);
+    remember('put-away-version', version);
     this.putAway = version;
     this.dispatchEvent(new CustomEvent('kaas-put-away'));
   }

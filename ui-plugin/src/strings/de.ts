@@ -101,7 +101,7 @@ export const catalogue: Catalogue = {
     kerberosHint: 'Ohne Passwort, als wer Sie an diesem Computer angemeldet sind.',
     or: 'oder mit einem Passwort',
     vcenterAddress: 'vCenter',
-    vcenterHint: 'Adresse oder Name eines vCenters, das mit diesem Dienst verbunden ist, wenn nötig mit Port',
+    vcenterHint: 'Darf leer bleiben, wo es nur eines gibt. Sonst Adresse oder Name eines vCenters, das mit diesem Dienst verbunden ist, wenn nötig mit Port',
     username: 'Benutzername',
     usernameHintVcenter: 'Wie im vSphere Client, zum Beispiel anna@vsphere.local',
     usernameHintDirectory: 'Wie bei der Anmeldung an Ihrem Computer',
@@ -118,11 +118,17 @@ export const catalogue: Catalogue = {
     password: 'Passwort',
     submit: 'Anmelden',
     busy: 'Anmeldung …',
-    missing: { vcenter: 'Geben Sie die Adresse des vCenters ein.', username: 'Geben Sie Ihren Benutzernamen ein.', password: 'Geben Sie Ihr Passwort ein.' },
+    show: 'Passwort anzeigen',
+    hide: 'Passwort verbergen',
+    missing: { username: 'Geben Sie Ihren Benutzernamen ein.', password: 'Geben Sie Ihr Passwort ein.' },
     refused: { detail: 'Benutzername oder Passwort stimmt nicht.', remedy: null },
     refusedVcenter: {
       detail: 'vCenter, Benutzername oder Passwort stimmt nicht.',
       remedy: 'Haben mehrere vCenter dieselbe Adresse, geben Sie auch den Port an, zum Beispiel vc.example.com:443.',
+    },
+    refusedOnlyVcenter: {
+      detail: 'Benutzername oder Passwort stimmt nicht, oder dieser Dienst hat mehrere vCenter.',
+      remedy: 'Hat er mehrere, geben Sie die Adresse des Ihren ein.',
     },
     noRole: {
       detail: 'Der Dienst weiß, wer Sie sind, aber Sie dürfen ihn noch nicht benutzen.',

@@ -15,6 +15,8 @@ export const signInStyles = css`
   @media (max-width: 420px) { .card { padding: var(--space-4); } }
   .card form { padding: 0; }
   .card > [role='alert']:not(:has(kaas-notice)) { display: none; }
+  .field { position: relative; }
+  .field button { position: absolute; top: 0; right: 0; min-height: var(--target); margin: 0; padding: 0 var(--space-1); font-size: var(--type-dense); }
   .kerberos button { width: 100%; margin-top: 0; }
   .or { display: flex; align-items: center; gap: var(--space-3); font-size: var(--type-small); }
   .or::before, .or::after { content: ''; flex: 1; border-top: 1px solid var(--line); }

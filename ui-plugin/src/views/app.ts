@@ -11,7 +11,7 @@ import { FIRST_PLACE, readAddress, writeAddress, type Place } from '../model/add
 import '../parts/header.js';
 import '../parts/notice.js';
 import type { Session, SessionState } from '../session/session.js';
-import { remember } from '../session/tab-memory.js';
+import { remember } from '../session/memory.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import type { Card } from './card.js';

@@ -22,7 +22,7 @@ import '../parts/pager.js';
 import { dataTime, staleNotice } from '../parts/stale.js';
 import '../parts/state-filter.js';
 import '../parts/toolbar.js';
-import { recall, remember } from '../session/tab-memory.js';
+import { recall, remember } from '../session/memory.js';
 import { strings } from '../strings/index.js';
 import { listStyles } from '../styles/list.js';
 import { shared } from '../styles/shared.js';

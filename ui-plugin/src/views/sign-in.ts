@@ -8,12 +8,12 @@ import { ApiError, isAborted } from '../api/error.js';
 import type { LoginWays } from '../api/types.js';
 import { describeKerberosFailure, describeSignInFailure, isQuietKerberosFailure, type FailureText } from '../model/failure-text.js';
 import {
-  USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingFields, sourceOf, type Account, type SignInField, type SignInForm,
+  USUAL_WAYS, accountsOf, directoryOf, firstAccount, missingFields, sourceOf, type Account, type MustField, type SignInField, type SignInForm,
 } from '../model/sign-in-form.js';
 import { logo } from '../parts/icons.js';
 import '../parts/notice.js';
 import type { EndReason, Session } from '../session/session.js';
-import { recall, remember } from '../session/tab-memory.js';
+import { recall, remember } from '../session/memory.js';
 import { strings } from '../strings/index.js';
 import { formStyles } from '../styles/form.js';
 import { shared } from '../styles/shared.js';
@@ -41,7 +41,9 @@ export class SignIn extends LitElement {
   @state() private busy: 'password' | 'kerberos' | null = null;
   /** `by`: beside what it is told. */
   @state() private failure: { by: 'password' | 'kerberos'; text: FailureText; isWrong: boolean } | null = null;
-  @state() private missing: readonly SignInField[] = [];
+  @state() private missing: readonly MustField[] = [];
+  /** The password can be read, by one's own wish and until it is sent. */
+  @state() private isShown = false;
 
   @query('form') private form!: HTMLFormElement;
 
@@ -129,14 +131,16 @@ export class SignIn extends LitElement {
 
   /** A field that is hidden keeps what was typed. */
   private renderField(name: SignInField, label: string, hint: string, isHidden = false) {
-    const missing = this.missing.includes(name);
-    const isWrong = missing || (name === 'password' && this.failure?.isWrong === true);
+    const missing = this.missing.find((each) => each === name);
+    const isPassword = name === 'password';
+    const isWrong = missing !== undefined || (isPassword && this.failure?.isWrong === true);
     const autocomplete = { vcenter: 'off', username: 'username', password: 'current-password' } as const;
     return html`<div class="field" ?hidden=${isHidden}>
       <label for=${name}>${label}</label>
-      <input id=${name} name=${name} type=${name === 'password' ? 'password' : 'text'} autocomplete=${autocomplete[name]} autocapitalize="none"
-        spellcheck="false" required maxlength=${MAX_LENGTH[name]} aria-invalid=${isWrong} aria-describedby=${name === 'password' ? 'password-hint failure' : `${name}-hint`} />
-      <p id="${name}-hint" class="hint ${missing ? 'missing' : 'soft'}">${missing ? strings.signIn.missing[name] : hint}</p>
+      <input id=${name} name=${name} type=${isPassword && !this.isShown ? 'password' : 'text'} autocomplete=${autocomplete[name]} autocapitalize="none"
+        spellcheck="false" ?required=${name !== 'vcenter'} maxlength=${MAX_LENGTH[name]} aria-invalid=${isWrong} aria-describedby=${isPassword ? 'password-hint failure' : `${name}-hint`} />
+      ${isPassword ? html`<button type="button" class="plain" aria-controls="password" @click=${() => (this.isShown = !this.isShown)}>${this.isShown ? strings.signIn.hide : strings.signIn.show}</button>` : nothing}
+      <p id="${name}-hint" class="hint ${missing ? 'missing' : 'soft'}">${missing ? strings.signIn.missing[missing] : hint}</p>
     </div>`;
   }
 
@@ -196,6 +200,7 @@ export class SignIn extends LitElement {
     this.attempt?.abort();
     this.busy = 'password';
     this.failure = null;
+    this.isShown = false;
     try {
       await this.session.signIn({ username: form.username, password: form.password, source: sourceOf(form) });
       const { password: _, ...typed } = form;
@@ -204,16 +209,16 @@ export class SignIn extends LitElement {
       remember('signed-out', null);
       this.form?.reset();
     } catch (error) {
-      await this.refuse(error, form.account);
+      await this.refuse(error, form);
     } finally {
       this.busy = null;
     }
   }
 
   /** All but the password stays: what is wrong is mended, not typed again. */
-  private async refuse(error: unknown, account: Account) {
+  private async refuse(error: unknown, form: SignInForm) {
     const isWrong = error instanceof ApiError && error.code === 'invalid_credentials';
-    this.failure = { by: 'password', text: describeSignInFailure(error, account), isWrong };
+    this.failure = { by: 'password', text: describeSignInFailure(error, form), isWrong };
     this.fill({ password: '' });
     await this.updateComplete;
     this.focusField('password');
