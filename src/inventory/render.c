@@ -91,11 +91,14 @@ static void put_placed_vsphere(struct strbuf *out, const struct inventory_platfo
     strbuf_addc(out, '}');
 }
 
-static void put_placed_hx(struct strbuf *out, const struct hx_cluster *hx) {
+/* Others may have its name: its place is its own. */
+static void put_placed_hx(struct strbuf *out, const struct inventory_platform *platform, const struct hx_cluster *hx) {
+    _cleanup_free_ char *path = vsphere_cluster_path(inventory_find_vsphere(platform, &hx->vsphere_cluster));
     render_put_text(out, "{\"id\":", hx->id);
     render_put_text(out, ",\"name\":", hx->name);
     render_put_text(out, ",\"name_source\":", hx_cluster_name_source(hx));
     put_text_or_null(out, ",\"hx_uuid\":", hx->hx_uuid);
+    put_text_or_null(out, ",\"path\":", path);
     strbuf_addc(out, '}');
 }
 
@@ -119,7 +122,7 @@ static void put_hx(struct strbuf *out, const struct cluster *c, const struct inv
             continue;
         if (!is_first)
             strbuf_addc(out, ',');
-        put_placed_hx(out, hx);
+        put_placed_hx(out, platform, hx);
         is_first = false;
     }
 }

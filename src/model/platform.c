@@ -88,6 +88,10 @@ void vsphere_cluster_add_path(const struct vsphere_cluster *c, struct strbuf *ou
     platform_add_name(c->name, out);
 }
 
+char *vsphere_cluster_path(const struct vsphere_cluster *c) {
+    return c && c->datacenter && c->name ? str_format("%s/%s", c->datacenter, c->name) : NULL;
+}
+
 const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b) {
     return object_ref_eq(&a->ref, &b->ref) ? members_difference(vsphere_cluster_members, a, b) : "ref";
 }

@@ -39,6 +39,8 @@ bool vsphere_name_is(const char *name, const char *typed);
 bool vsphere_cluster_is_nearly(const struct vsphere_cluster *c, const char *path_or_name);
 /* Appends the path by which it can be given, "DC0/HX-East", as vCenter writes names: a slash in one is %2f. */
 void vsphere_cluster_add_path(const struct vsphere_cluster *c, struct strbuf *out);
+/* "DC0/HX-East" as people read it, names plain; malloc'ed. NULL for NULL, while its names are not known, or without memory. */
+char *vsphere_cluster_path(const struct vsphere_cluster *c);
 /* The name of the first member in which they differ; NULL: none. Static. */
 const char *vsphere_cluster_difference(const struct vsphere_cluster *a, const struct vsphere_cluster *b);
 

@@ -48,7 +48,8 @@ MEMBERS = Contract().document["components"]["schemas"]["Cluster"]["required"]
 
 def cluster(name: str, state: str, places: list[dict[str, Any]], control: Count = (3, 3), workers: Count = (3, 3),
             **more: Any) -> dict[str, Any]:
-    hx_clusters = [{k: BY_MOREF[p["moref"]][k] for k in ("id", "name", "name_source", "hx_uuid")} for p in places if p["moref"] in BY_MOREF]
+    hx_clusters = [{k: BY_MOREF[p["moref"]][k] for k in ("id", "name", "name_source", "hx_uuid")}
+                   | {"path": f'{p["datacenter"]}/{p["name"]}'} for p in places if p["moref"] in BY_MOREF]
     value: dict[str, Any] = dict.fromkeys(MEMBERS) | {
         "id": ident(f"cluster {name}"), "name": name, "state": state, "state_source": "reported",
         "kubernetes_version": "1.31.2", "api_endpoint": "https://10.20.0.10:6443",

@@ -14,7 +14,7 @@ from conftest import MakePage
 from env.wait import until
 from mock_kaasd import MockKaasd, Refusal
 from playwright.sync_api import Locator, Page, expect
-from sample import EAST, HX_LAB, HX_WEST, NOW, WEST, ago, cluster
+from sample import EAST, HX_LAB, HX_WEST, LAB, NOW, WEST, ago, cluster
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
@@ -152,6 +152,65 @@ def test_words_and_labels(mock: MockKaasd, make_page: MakePage) -> None:
     expect(shop).to_be_focused()  # the focus goes with its row
     page.get_by_role("button", name="Remove filter: Label team=shop").click()
     expect(rows(page)).to_have_count(10)
+
+
+def test_hx_clusters_of_one_name_are_told_apart(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    """In the rows, also where only one of the two is on the page; in the details of a cluster that is on both; in the file."""
+    mock.world.clusters = [cluster("both", "ready", [EAST, LAB]), cluster("east", "ready", [EAST]), cluster("west", "ready", [WEST])]
+    watched = opened(mock, make_page)
+    page = watched.page
+    east, far = "HX-East (DC0/HX-East)", "HX-East (DC1/HX-East)"
+    for name, places in (("both", [east, far]), ("east", [east]), ("west", ["HX-West"])):
+        expect(rows(page).filter(has=page.get_by_role("link", name=name)).locator("td.placement .place")).to_have_text(places)
+    shots(page, "list.one-name.tab")
+    assert (watched.axe(), watched.overflow()) == ([], 0)
+    page.get_by_role("searchbox").fill("east")
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page).locator("td.placement .place")).to_have_text([east])
+    page.get_by_role("searchbox").fill("")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Export CSV").click()
+    assert f"{east}; {far}" in Path(saved.value.path()).read_text()
+    page.get_by_role("link", name="both").click()
+    places = page.locator("kaas-cluster-detail section").filter(has=page.get_by_role("heading", name="Place")).locator("dd").first
+    expect(places.locator("p")).to_have_text([east, far])
+
+
+def test_all_labels_can_be_seen(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
+    """By keyboard, and they are said to a screen reader."""
+    watched = opened(mock, make_page)
+    page = watched.page
+    row = rows(page).filter(has_text="prod-2")
+    tags = row.locator("td.labels .tag bdi")
+    expect(tags).to_have_text(["team=shop", "tier=back"])
+    row.get_by_role("button", name="tier=back").focus()
+    page.keyboard.press("Tab")
+    more = row.get_by_role("button", name="1 more label of prod-2")
+    expect(more).to_be_focused()
+    expect(more).to_have_attribute("aria-expanded", "false")
+    assert (watched.axe(), watched.small_targets()) == ([], [])
+    page.keyboard.press("Enter")
+    expect(tags).to_have_text(["team=shop", "tier=back", "owner=anna"])
+    fewer = row.get_by_role("button", name="Fewer")
+    expect(fewer).to_be_focused()
+    expect(fewer).to_have_attribute("aria-expanded", "true")
+    shots(page, "list.all-labels.tab")
+    row.get_by_role("button", name="owner=anna").click()
+    expect(rows(page)).to_have_count(1)
+    expect(tags).to_have_text(["team=shop", "tier=back", "owner=anna"])
+    fewer.click()
+    expect(tags).to_have_text(["team=shop", "tier=back"])
+
+
+@pytest.mark.parametrize("page_asked", ["99999", "1e99", "7"])
+def test_a_page_behind_the_last_is_the_last(many: MockKaasd, make_page: MakePage, page_asked: str) -> None:
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{many.url}/ui/#/clusters?page={page_asked}")
+    watched.fill_and_submit("admin", "secret")
+    expect(page.get_by_text("101 – 120 of 120")).to_be_visible()
+    expect(page.locator("kaas-notice")).to_have_count(0)
+    assert page.evaluate("location.hash") == "#/clusters?page=3"
 
 
 def test_sort_by_every_head(mock: MockKaasd, make_page: MakePage) -> None:

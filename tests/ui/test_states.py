@@ -39,8 +39,8 @@ def row(page: Page, name: str) -> object:
 def test_row_says_it_all(mock: MockKaasd, make_page: MakePage) -> None:
     page = signed_in(mock, make_page).page
     degraded = row(page, "prod-2")
-    for text in ("Degraded", "4 of 5 workers are ready", "1.31.2", "3 of 3 ready", "4 of 5 ready", "HX-East, HX-West", "10.20.0.10:6443",
-                 "team=shop", "1 more", "3 months"):
+    for text in ("Degraded", "4 of 5 workers are ready", "1.31.2", "3 of 3 ready", "4 of 5 ready", "HX-East (DC0/HX-East), HX-West",
+                 "10.20.0.10:6443", "team=shop", "1 more", "3 months"):
         expect(degraded).to_contain_text(text)
     expect(row(page, "analytics")).to_contain_text("1 more, hidden from you")
     expect(row(page, "somewhere")).to_contain_text("2 vSphere clusters, hidden from you")

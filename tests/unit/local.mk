@@ -46,6 +46,7 @@ UNIT_TESTS = \
     tests/unit/inventory/test_inventory_list \
     tests/unit/inventory/test_inventory_next \
     tests/unit/inventory/test_inventory_snapshot \
+    tests/unit/inventory/test_inventory_sources \
     tests/unit/inventory/test_inventory_state \
     tests/unit/ldap/test_ldap_text \
     tests/unit/model/test_access_words \
@@ -185,6 +186,7 @@ tests_unit_inventory_test_inventory_feed_SOURCES = tests/unit/inventory/test_inv
 tests_unit_inventory_test_inventory_list_SOURCES = tests/unit/inventory/test_inventory_list.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_next_SOURCES = tests/unit/inventory/test_inventory_next.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_snapshot_SOURCES = tests/unit/inventory/test_inventory_snapshot.c $(DIR_WORLD)
+tests_unit_inventory_test_inventory_sources_SOURCES = tests/unit/inventory/test_inventory_sources.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_state_SOURCES = tests/unit/inventory/test_inventory_state.c $(DIR_WORLD)
 tests_unit_auth_test_identity_groups_SOURCES = tests/unit/auth/test_identity_groups.c $(IDENTITY_WORLD)
 tests_unit_auth_test_identity_login_SOURCES = tests/unit/auth/test_identity_login.c $(IDENTITY_WORLD)

@@ -40,6 +40,13 @@ describe('the file', () => {
     expect(rest).toEqual(['']);
   });
 
+  it('tells HX clusters of one name apart', () => {
+    const on = (...hx_clusters: { id: string; path: string }[]) => ({ ...CLUSTER, placement: { ...CLUSTER.placement, hx_clusters: hx_clusters.map((hx) => ({ ...hx, name: 'HX-East', name_source: 'hx' as const, hx_uuid: null })) } });
+    const [east, far] = [{ id: '1', path: 'DC0/HX-East' }, { id: '2', path: 'DC1/HX-East' }];
+    const file = clustersToCsv([on(east), on(east, far)]);
+    for (const text of [',HX-East (DC0/HX-East),', ',"HX-East (DC0/HX-East); HX-East (DC1/HX-East)",']) expect(file).toContain(text);
+  });
+
   it.each(['=1+1', '+1', '-1', '@x'])('takes no formula: %j', (text) => {
     expect(toCsv([[text]]).replace(/["\ufeff]|\r\n$/g, '')).toBe(`'${text}`);
   });

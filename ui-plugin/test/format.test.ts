@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../src/api/error.js';
 import type { ClusterCounts, ClusterState, HxCluster, Placement } from '../src/api/types.js';
 import { describeFailure, describeSignInFailure } from '../src/model/failure-text.js';
-import { absoluteTime, age, askedLabel, countState, countStates, describeHxClusters, describePlacement, describeReason, describeReplicas, describeState, freshness, hostOf, hxName, relativeTime, safeHttpsUrl, sharedNames } from '../src/model/format.js';
+import { absoluteTime, age, askedLabel, countState, countStates, describeHxClusters, describePlacement, describeReason, describeReplicas, describeState, freshness, hostOf, hxName, nodeState, relativeTime, safeHttpsUrl, sharedNames } from '../src/model/format.js';
 import { sentence } from '../src/model/sentence.js';
 import { missingFields, sourceOf } from '../src/model/sign-in-form.js';
 import { chooseLanguage, strings } from '../src/strings/index.js';
@@ -70,15 +70,23 @@ describe('replicas', () => {
 });
 
 describe('placement', () => {
-  const hx = (name: string) => ({ id: name, name, name_source: 'vcenter' as const, hx_uuid: null });
+  const hx = (name: string, id = name, path: string | null = `DC-${id}/${name}`) => ({ id, name, name_source: 'vcenter' as const, hx_uuid: null, path });
+  it('tells HX clusters that share a name apart, by their id where the service does not tell their place', () => {
+    const all = [hx('HX-East', '1'), hx('HX-West', '2'), hx('HX-East', '3'), hx('HX-West', '2')];
+    expect([...sharedNames(all)]).toEqual(['HX-East']);
+    expect(describePlacement(placement({ hx_clusters: all.slice(0, 3) }), sharedNames(all)).names).toEqual(['HX-East (DC-1/HX-East)', 'HX-West', 'HX-East (DC-3/HX-East)']);
+    const { path, ...ofBefore } = hx('HX-East', '4');
+    expect([hx('HX-East', '4', null), ofBefore].map((one) => hxName(one, sharedNames(all)))).toEqual(['HX-East (4)', 'HX-East (4)']);
+    expect(path).toBe('DC-4/HX-East');
+  });
   it('names HX clusters, else vSphere clusters with datacenter, and counts the hidden', () => {
-    const both = placement({ vsphere_clusters: [v('East')], hx_clusters: [hx('HX-East'), hx('HX-East'), hx('HX-West')], hidden: 2 });
-    expect(describePlacement(both)).toEqual({ names: ['HX-East', 'HX-West'], hidden: '2 more, hidden from you' });
-    expect(describePlacement(placement({ vsphere_clusters: [v('East'), v(null, 'domain-c9', null)] }))).toEqual({ names: ['DC0 / East', 'domain-c9'], hidden: null });
+    const both = placement({ vsphere_clusters: [v('East')], hx_clusters: [hx('HX-East'), hx('HX-West')], hidden: 2 });
+    expect(describePlacement(both, new Set())).toEqual({ names: ['HX-East', 'HX-West'], hidden: '2 more, hidden from you' });
+    expect(describePlacement(placement({ vsphere_clusters: [v('East'), v(null, 'domain-c9', null)] }), new Set())).toEqual({ names: ['DC0 / East', 'domain-c9'], hidden: null });
   });
   it('tells hidden from nowhere', () => {
-    expect(describePlacement(placement({ hidden: 1 })).hidden).toBe('1 vSphere cluster, hidden from you');
-    expect(describePlacement(placement({})).hidden).toBe('Not known');
+    expect(describePlacement(placement({ hidden: 1 }), new Set()).hidden).toBe('1 vSphere cluster, hidden from you');
+    expect(describePlacement(placement({}), new Set()).hidden).toBe('Not known');
   });
 });
 

@@ -34,7 +34,9 @@ static json_t *hx_clusters_view(const struct inventory_platform *platform, const
         const struct hx_cluster *hx = inventory_find_hx(platform, a->hx_clusters[i]);
         json_t *object = json_object();
         json_put_string(object, "id", a->hx_clusters[i]);
+        _cleanup_free_ char *path = vsphere_cluster_path(hx ? inventory_find_vsphere(platform, &hx->vsphere_cluster) : NULL);
         view_put_text(object, "name", hx ? hx->name : NULL);
+        view_put_text(object, "path", path);
         json_add(array, object);
     }
     return array;

@@ -288,7 +288,7 @@ COLUMNS cluster_columns[] = {
     {"  source", NULL, show_state_source}, {"Kubernetes", "kubernetes_version"}, {"API endpoint", "api_endpoint"},
     {"Dashboard", "dashboard_url"}, {"Control plane", "control_plane", show_replicas},
     {"Workers", "workers", show_replicas}, {"vSphere clusters", "placement.vsphere_clusters", show_places},
-    {"HX clusters", "placement.hx_clusters", show_names}, {"  source", "placement.source"},
+    {"HX clusters", "placement.hx_clusters", show_hx_names}, {"  source", "placement.source"},
     {"  hidden", "placement.hidden"}, {"Labels", "labels", show_labels}, {"Created", "created_at", show_time},
     {"Updated", "updated_at", show_time}, {"Observed", "observed_at", show_time}, END,
 };
@@ -494,14 +494,14 @@ OPTIONS service_set_options[] = {
 
 /* clang-format off */
 COLUMNS service_list[] = {
-    {"NAME", "name"}, {"HX CLUSTERS", "hx_clusters", show_names}, {"ACTS FOR PEOPLE", "may_delegate", show_yes_no},
+    {"NAME", "name"}, {"HX CLUSTERS", "hx_clusters", show_hx_names}, {"ACTS FOR PEOPLE", "may_delegate", show_yes_no},
     {"DISABLED", "disabled", show_yes_no}, {"ID", "id"}, END,
 };
 
 COLUMNS service_columns[] = {
     {"Id", "id"}, {"Principal", "principal_id"}, {"Name", "name"}, {"Description", "description"},
     {"Certificates", "certificates", show_service_certificates}, {"Subject", "subject"}, {"Kerberos", "kerberos"},
-    {"HX clusters", "hx_clusters", show_names}, {"Acts for people", "may_delegate", show_yes_no},
+    {"HX clusters", "hx_clusters", show_hx_names}, {"Acts for people", "may_delegate", show_yes_no},
     {"Disabled", "disabled", show_yes_no}, {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time},
     END,
 };

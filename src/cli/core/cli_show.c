@@ -126,10 +126,6 @@ static char *show_word(const json_t *item) {
     return str_dup(json_string_value(item));
 }
 
-static char *show_name(const json_t *item) {
-    return str_dup(json_get_string(item, "name"));
-}
-
 static char *show_place(const json_t *item) {
     const char *name = json_get_string(item, "name"), *datacenter = json_get_string(item, "datacenter");
     return name ? str_format("%s/%s", datacenter ? datacenter : "?", name) : str_dup(json_get_string(item, "moref"));
@@ -146,8 +142,27 @@ void show_words(struct table *t, const json_t *value) {
     show_joined(t, value, show_word);
 }
 
-void show_names(struct table *t, const json_t *value) {
-    show_joined(t, value, show_name);
+static size_t count_named(const json_t *list, const char *name) {
+    size_t i, found = 0;
+    const json_t *item;
+    json_array_foreach ((json_t *)(uintptr_t)list, i, item)
+        found += str_eq(json_get_string(item, "name"), name);
+    return found;
+}
+
+/* A service of the version before tells no place. */
+void show_hx_names(struct table *t, const json_t *value) {
+    _cleanup_strbuf_ struct strbuf text;
+    size_t i;
+    const json_t *item;
+    strbuf_init(&text, CELL_BYTES_MAX);
+    json_array_foreach ((json_t *)(uintptr_t)value, i, item) {
+        const char *name = json_get_string(item, "name"), *path = json_get_string(item, "path");
+        strbuf_addf(&text, "%s%s", i ? ", " : "", name ? name : "?");
+        if (count_named(value, name) > 1)
+            strbuf_addf(&text, " (%s)", path ? path : json_get_string(item, "id"));
+    }
+    table_add(t, text.len ? text.data : NULL);
 }
 
 void show_service_certificates(struct table *t, const json_t *value) {

@@ -26,7 +26,7 @@ void show_state(struct table *t, const json_t *value);                /* of a cl
 void show_state_source(struct table *t, const json_t *value);         /* of a cluster: who said it, and when */
 void show_words(struct table *t, const json_t *value);                /* strings, joined by a comma */
 void show_places(struct table *t, const json_t *value);               /* vSphere clusters as paths */
-void show_names(struct table *t, const json_t *value);                /* the member "name" of each object */
+void show_hx_names(struct table *t, const json_t *value);             /* of HX clusters; with their place where two share one */
 void show_labels(struct table *t, const json_t *value);               /* key=value */
 void show_given(struct table *t, const json_t *value);                /* whether there is a text */
 void show_service_certificates(struct table *t, const json_t *value); /* thumbprints, and how long they are valid */

@@ -135,7 +135,7 @@ def test_name_and_uuid_are_those_that_hx_tells_on_every_replica(site: Site) -> N
     facts = until(lambda: site.show(east)["facts"], "what HX says")
     assert (facts["version"], facts["resiliency"], facts["alarms"]) == ("5.5.2a-39363", "WARNING", 1)
     assert "10.1.1.1" not in str(facts)
-    assert {"id": east, "name": row["name"], "name_source": "hx", "hx_uuid": UUID} in site.placed("prod-1")
+    assert {"id": east, "name": row["name"], "name_source": "hx", "hx_uuid": UUID, "path": "DC0/HX-East"} in site.placed("prod-1")
     until(lambda: site.show(east, site.there)["hx_uuid"], "the uuid on the other replica")
     assert site.placed("prod-1", site.there)[0]["name_source"] == "hx"
     assert UUID in site.world.kaasd.ctl.ok("hx", "list")
@@ -339,8 +339,8 @@ def test_a_move_to_another_vcenter_keeps_id_and_grants(own: Site) -> None:
     assert granted(own) == {(ANNA, west, "viewer"), (BOB, west, "admin"), ("svc:carol", west, "viewer")}
     grant(own, "svc:dave", new, "viewer")
     assert ("svc:dave", west, "viewer") in granted(own)
-    assert [one["id"] for one in own.admin.get(f"/v2/services/{service}")["hx_clusters"]] == [west]
-    assert own.placed("moved-1") == [{"id": west, "name": "West", "name_source": "hx", "hx_uuid": UUID}]
+    assert own.admin.get(f"/v2/services/{service}")["hx_clusters"] == [{"id": west, "name": "West", "path": "DC0/HX-Moved"}]
+    assert own.placed("moved-1") == [{"id": west, "name": "West", "name_source": "hx", "hx_uuid": UUID, "path": "DC0/HX-Moved"}]
     until(lambda: own.show(new, own.there)["id"] == west, "the other replica")
     assert own.names(f"hx_cluster_id={new}", own.there) == ["moved-1"]
     [line] = own.admin.items("/v2/audit", action="hx_cluster.merge")

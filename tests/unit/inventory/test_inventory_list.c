@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "hx_query.h"
 #include "inventory_world.h"
 #include "json.h"
 #include "limits.h"
@@ -665,29 +664,6 @@ static void counts_are_by_state(void **state) {
     object_set_done(&set);
 }
 
-/* Of the ready ones only, of those that are seen, and on one HX cluster as in the whole list. */
-static void counts_tell_what_is_ready_by_hand_only(void **state) {
-    struct object_set set = {0};
-    struct viewer_key east = world_viewer(VC_A, "domain-c7", &set);
-    const struct hx_cluster *hx = NULL;
-    struct inventory_counts counts;
-    (void)state;
-    assert_int_equal(counts_of(&admin, QUERY(0)).ready_declared, 5); /* all of them were typed */
-    world.clusters[1].state = CLUSTER_DEGRADED;
-    assert_int_equal(str_replace(&world.clusters[2].state_source, "reported", NULL), 0);
-    renew();
-    counts = counts_of(&admin, QUERY(0));
-    assert_int_equal(counts.by_state[CLUSTER_READY], 4);
-    assert_int_equal(counts.ready_declared, 3);
-    assert_int_equal(counts_of(&admin, QUERY(.state_mask = 1U << CLUSTER_DEGRADED)).ready_declared, 0);
-    assert_int_equal(inventory_get_visible_hx(snapshot, &east, HX_A7, &hx, NULL), 0);
-    inventory_count_on_hx(snapshot, &east, hx, &counts);
-    const struct inventory_counts listed = counts_of(&east, QUERY(.hx_cluster_id = HX_A7));
-    assert_memory_equal(&counts, &listed, sizeof(counts));
-    assert_true(counts.ready_declared < counts.by_state[CLUSTER_READY]);
-    object_set_done(&set);
-}
-
 static void a_page_begins_at_any_place(void **state) {
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
@@ -910,7 +886,6 @@ int main(void) {
         TEST(the_total_of_a_limited_caller_is_limited),
         TEST(the_total_has_no_cluster_whose_placement_shows_to_nobody),
         TEST(counts_are_by_state),
-        TEST(counts_tell_what_is_ready_by_hand_only),
         TEST(a_page_begins_at_any_place),
         TEST(a_cursor_survives_changes_between_pages),
         TEST(cursors_of_other_queries_are_refused),

@@ -76,10 +76,19 @@ export interface VsphereCluster {
   name: string | null;
 }
 
+export interface PlacedHx {
+  id: string;
+  name: string;
+  name_source: 'hx' | 'typed' | 'vcenter';
+  hx_uuid: string | null;
+  /** Its place in vCenter, `DC0/HX-East`; a service of the version before does not tell. */
+  path?: string | null;
+}
+
 export interface Placement {
   source: 'declared' | 'observed';
   vsphere_clusters: VsphereCluster[];
-  hx_clusters: { id: string; name: string; name_source: 'hx' | 'typed' | 'vcenter'; hx_uuid: string | null }[];
+  hx_clusters: PlacedHx[];
   hidden: number;
 }
 
@@ -240,6 +249,8 @@ export interface ClusterCounts {
   stale?: StaleReason[];
   asOf?: string | null;
   states: Record<ClusterState, number>;
+  /** How many of the ready ones somebody has entered as ready, and nothing has confirmed; a service of the version before does not tell. */
+  ready_declared?: number;
 }
 
 export type SortKey = 'name' | 'state' | 'kubernetes_version' | 'control_plane' | 'workers' | 'hx_cluster' | 'created_at' | 'updated_at';
@@ -249,8 +260,6 @@ export type Sort = SortKey | `-${SortKey}`;
 export interface ClusterScope {
   /** Instance UUID. */
   vcenter: string;
-  /** How many of the ready ones somebody has entered as ready, and nothing has confirmed; a service of the version before does not tell. */
-  ready_declared?: number;
   /** Managed object id. */
   vsphere_cluster: string;
 }

@@ -3,7 +3,7 @@
 import type { ApiClient } from '../api/client.js';
 import type { Cluster, ClusterQuery } from '../api/types.js';
 import { strings } from '../strings/index.js';
-import { describeReason, describeState } from './format.js';
+import { describeReason, describeState, hxName, sharedNames } from './format.js';
 
 /** As many as the service gives at once. */
 export const EXPORT_PAGE = 500;
@@ -37,7 +37,8 @@ export async function readAll(
 /** The file: a head in the reader's language, and a line for each cluster. */
 export function clustersToCsv(clusters: readonly Cluster[]): string {
   const head = Object.values(strings.table.csv);
-  return toCsv([head, ...clusters.map(rowOf)]);
+  const shared = sharedNames(clusters.flatMap(({ placement }) => placement.hx_clusters));
+  return toCsv([head, ...clusters.map((cluster) => rowOf(cluster, shared))]);
 }
 
 export function toCsv(rows: readonly (readonly Cell[])[]): string {
@@ -45,12 +46,12 @@ export function toCsv(rows: readonly (readonly Cell[])[]): string {
 }
 
 /** In the order of `strings.table.csv`. */
-function rowOf(cluster: Cluster): Cell[] {
+function rowOf(cluster: Cluster, shared: ReadonlySet<string>): Cell[] {
   const { control_plane, workers, placement } = cluster;
   return [
     cluster.name, cluster.description, describeState(cluster.state).word, describeReason(cluster.state_reason), cluster.kubernetes_version,
     control_plane.ready, control_plane.desired, workers.ready, workers.desired,
-    placement.hx_clusters.map(({ name }) => name).join('; '),
+    placement.hx_clusters.map((hx) => hxName(hx, shared)).join('; '),
     placement.vsphere_clusters.map(({ datacenter, name, moref }) => strings.table.vsphere(datacenter, name, moref)).join('; '),
     cluster.api_endpoint, cluster.dashboard_url,
     Object.entries(cluster.labels).map(([key, value]) => `${key}=${value}`).join('; '),

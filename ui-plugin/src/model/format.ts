@@ -118,16 +118,32 @@ function describePart(part: string): string {
   return part.replace(ISO_TIME, (at) => absoluteTime(at));
 }
 
+/** Names that several of these HX clusters have. */
+export function sharedNames(clusters: Iterable<Pick<HxCluster, 'id' | 'name'>>): ReadonlySet<string> {
+  const ids = new Map<string, string>();
+  const shared = new Set<string>();
+  for (const { id, name } of clusters) {
+    if ((ids.get(name) ?? id) !== id) shared.add(name);
+    ids.set(name, id);
+  }
+  return shared;
+}
+
+/** Its name; where that is shared, with its place. */
+export function hxName({ id, name, path }: PlacedHx, shared: ReadonlySet<string>): string {
+  return shared.has(name) ? `${name} (${path ?? id})` : name;
+}
+
 export interface PlacementText {
   names: string[];
   /** Says how many places are not shown, or that there are none; null when `names` are all. */
   hidden: string | null;
 }
 
-/** HX clusters, or the vSphere clusters where there are none; hidden places counted. */
-export function describePlacement(placement: Placement): PlacementText {
+/** HX clusters, or the vSphere clusters where there are none; hidden places counted. `shared`: names that say too little. */
+export function describePlacement(placement: Placement, shared: ReadonlySet<string>): PlacementText {
   const { hx_clusters, vsphere_clusters, hidden } = placement;
-  const names = hx_clusters.length > 0 ? hx_clusters.map(({ name }) => name) : vsphere_clusters.map(vsphereName);
+  const names = hx_clusters.length > 0 ? hx_clusters.map((hx) => hxName(hx, shared)) : vsphere_clusters.map(vsphereName);
   if (names.length > 0) return { names: [...new Set(names)], hidden: hidden > 0 ? strings.table.hidden(hidden) : null };
   return { names, hidden: hidden > 0 ? strings.table.onlyHidden(hidden) : strings.table.nowhere };
 }
@@ -148,10 +164,9 @@ export interface HxOption {
 
 /** Entries of the HX cluster selector; those that share a name get their place added, so that they can be told apart. */
 export function describeHxClusters(clusters: readonly HxCluster[]): HxOption[] {
-  const count = new Map<string, number>();
-  for (const hx of clusters) count.set(hx.name, (count.get(hx.name) ?? 0) + 1);
+  const shared = sharedNames(clusters);
   const options = clusters.map((hx) => {
-    const label = (count.get(hx.name) ?? 0) > 1 ? `${hx.name} (${vsphereName(hx.vsphere_cluster)})` : hx.name;
+    const label = shared.has(hx.name) ? `${hx.name} (${vsphereName(hx.vsphere_cluster)})` : hx.name;
     return { id: hx.id, label: hx.present ? label : strings.list.hxGone(label) };
   });
   return options.sort((a, b) => a.label.localeCompare(b.label, locale) || a.id.localeCompare(b.id));

@@ -5,7 +5,7 @@ import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { textsBelowName, type Cluster, type Replicas, type Sort } from '../api/types.js';
 import { ALWAYS, COLUMNS, USUAL_COLUMNS, nextOrder, orderOf, type Column, type ColumnId } from '../model/columns.js';
-import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl } from '../model/format.js';
+import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl, sharedNames } from '../model/format.js';
 import { numberRows } from '../model/rows.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
@@ -24,6 +24,8 @@ export class ClusterTable extends LitElement {
 
   @property({ attribute: false }) clusters: readonly Cluster[] = [];
   @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
+  /** All that the viewer may see, not of these rows only; null while they are not known. */
+  @property({ attribute: false }) hxClusters: readonly HxCluster[] | null = null;
   @property() sort: Sort = '-state';
   /** There is no room for columns: two lines have what matters most, whatever columns are chosen. */
   @property({ type: Boolean }) isNarrow = false;
@@ -33,6 +35,8 @@ export class ClusterTable extends LitElement {
   @property({ attribute: false }) addressOf: (id: string) => string = () => '';
 
   /** By cluster: which of the elements that rows are made of are its own. */
+  /** Names of HX clusters that are those of several. */
+  private shared: ReadonlySet<string> = new Set();
   private numbers: ReadonlyMap<string, number> = new Map();
   /** As wide as the columns that are chosen are with these rows, where they were found to be too wide: less room has lines. 0: not found. */
   private needed = 0;
@@ -62,6 +66,7 @@ export class ClusterTable extends LitElement {
   }
 
   override render() {
+    if (changed.has('clusters') || changed.has('hxClusters')) this.shared = sharedNames([...(this.hxClusters ?? []), ...this.clusters.flatMap(({ placement }) => placement.hx_clusters)]);
     if (this.isLines) return this.renderLines();
     const columns = COLUMNS.filter(({ id }) => this.columns.includes(id));
     return html`<table role="table">
@@ -193,8 +198,8 @@ export class ClusterTable extends LitElement {
   }
 
   private placement(cluster: Cluster) {
-    const { names, hidden } = describePlacement(cluster.placement);
-    return html`${names.map((name, n) => html`${n > 0 ? ', ' : ''}<bdi class="place" title=${name}>${name}</bdi>`)}${hidden ? html`<span class="soft sub">${hidden}</span>` : nothing}`;
+    const { names, hidden } = describePlacement(cluster.placement, this.shared);
+    return html`<span class="places" title=${names.join(', ')}>${names.map((name, n) => html`${n > 0 ? ', ' : ''}<bdi class="place">${name}</bdi>`)}</span>${hidden ? html`<span class="soft sub">${hidden}</span>` : nothing}`;
   }
 
   private access(cluster: Cluster) {

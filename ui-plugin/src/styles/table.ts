@@ -31,8 +31,11 @@ export const tableStyles = css`
   .name > bdi, .reason { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 1; overflow: hidden; overflow-wrap: anywhere; }
   td.state { min-width: 22ch; max-width: 34ch; }
   kaas-state-badge { white-space: nowrap; }
-  td.placement { min-width: 12ch; }
   .place { display: inline-block; max-width: 20ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
+  td.placement { min-width: 12ch; }
+  /* A name that others have has its place behind it. */
+  td.placement .places { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; max-width: 26ch; overflow: hidden; line-height: 1.3; overflow-wrap: anywhere; }
+  td.placement .place { display: inline; white-space: normal; }
   .version, .age time, .changed time { font-variant-numeric: tabular-nums; }
   .age time { white-space: nowrap; }
   .label { display: none; }

@@ -7,7 +7,7 @@ import type { Cluster, Replicas, Role } from '../api/types.js';
 import { FIRST_PLACE, FIRST_QUERY, PARTS, listAddress, writeAddress, type ListQuery, type Part } from '../model/address.js';
 import { ClusterDetailModel } from '../model/cluster-detail.js';
 import { describeFailure } from '../model/failure-text.js';
-import { absoluteTime, askedLabel, describeReason, describeReplicas, relativeTime, safeHttpsUrl, vsphereName } from '../model/format.js';
+import { absoluteTime, askedLabel, describeReason, describeReplicas, hxName, relativeTime, safeHttpsUrl, sharedNames, vsphereName } from '../model/format.js';
 import { ListWatch } from '../model/list-watch.js';
 import '../parts/age.js';
 import { share } from '../parts/bar.js';
@@ -179,7 +179,7 @@ export class ClusterDetail extends LitElement {
   private renderPlace({ placement }: Cluster) {
     const { hx_clusters, vsphere_clusters, hidden, source } = placement;
     return card(strings.detail.place, html`<dl>
-      <dt>${strings.detail.hxClusters}</dt><dd>${lines(hx_clusters.map(({ name }) => name))}</dd>
+      <dt>${strings.detail.hxClusters}</dt><dd>${lines(hx_clusters.map((hx) => hxName(hx, sharedNames(hx_clusters))))}</dd>
       <dt>${strings.detail.vsphereClusters}</dt><dd>${vsphere_clusters.length > 0 || hidden === 0 ? lines(vsphere_clusters.map(vsphereName)) : nothing}${hidden > 0 ? html`<p class="soft">${vsphere_clusters.length > 0 ? strings.table.hidden(hidden) : strings.table.onlyHidden(hidden)}</p>` : nothing}</dd>
       <dt>${strings.detail.said}</dt><dd>${strings.detail.placeSource[source]}</dd>
     </dl>`);

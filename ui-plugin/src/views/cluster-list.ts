@@ -219,7 +219,7 @@ export class ClusterList extends LitElement {
     if (page === null) return failure ? nothing : this.renderSkeleton();
     if (page.items.length === 0) return html`<div class="card">${this.renderEmpty()}</div>`;
     return html`<div class="card rows ${model.loading ? 'busy' : ''}">
-      <kaas-cluster-table .clusters=${page.items} .isNarrow=${this.lines.matches} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
+      <kaas-cluster-table .clusters=${page.items} .hxClusters=${model.hxClusters} .isNarrow=${this.lines.matches} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
         @kaas-sort=${(event: CustomEvent<Sort>) => this.choose(() => model.sortBy(event.detail))} @kaas-label=${(event: CustomEvent<string>) => this.ask({ label: event.detail })}></kaas-cluster-table>
       <kaas-pager .page=${model.pageNumber} .pageCount=${model.pageCount} .size=${model.query.size} .shown=${page.items.length} .total=${page.total}
         @kaas-page=${(event: CustomEvent<number>) => this.turn(event.detail)} @kaas-size=${(event: CustomEvent<PageSize>) => this.ask({ size: event.detail })}></kaas-pager>
