@@ -14,6 +14,8 @@ from mock_kaasd import MockKaasd
 from playwright.sync_api import Frame, Locator, Page, expect
 from sample import EAST, HX_EAST, HX_WEST, SHOP, WEST, cluster
 
+Shots = Callable[[Page, str], None]
+
 
 @pytest.fixture
 def many(mock: MockKaasd) -> Iterator[MockKaasd]:
@@ -161,3 +163,21 @@ def test_a_frame_adds_no_steps_to_its_host_but_what_is_opened(many: MockKaasd, m
         assert steps(page) == before + 1
         page.evaluate("history.back()")
         expect(frame.get_by_text("51 – 60 of 60")).to_be_visible()
+
+
+@pytest.mark.parametrize("address", ["#/nonsense", "#nonsense", "#/clusters/not-an-id"])
+def test_an_address_that_there_is_not_says_so(mock: MockKaasd, make_page: MakePage, shots: Shots, address: str) -> None:
+    """And leads to the list."""
+    watched = make_page()
+    page = watched.page
+    page.goto(f"{mock.url}/ui/{address}")
+    watched.fill_and_submit("admin", "secret")
+    expect(page.get_by_role("heading", name="There is no such page", level=1)).to_be_focused()
+    expect(page).to_have_title("No such page · Harmony KaaS")
+    expect(page.get_by_role("navigation", name="Views").locator("[aria-current]")).to_have_count(0)
+    assert (watched.axe(), watched.overflow(), watched.small_targets()) == ([], 0, [])
+    shots(page, "nowhere.tab")
+    page.get_by_role("link", name="To the list of clusters").click()
+    expect(page.locator("kaas-cluster-table tbody tr")).to_have_count(10)
+    page.go_back()
+    expect(page.get_by_role("heading", name="There is no such page", level=1)).to_be_visible()

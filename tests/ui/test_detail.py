@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -56,6 +57,35 @@ def test_summary(mock: MockKaasd, make_page: MakePage) -> None:
     assert watched.axe() == []
     main.get_by_role("link", name="team=shop").click()
     expect(watched.page.locator("kaas-cluster-table tbody tr")).to_have_count(2)
+
+
+def test_the_vcenter_that_is_away_is_named_to_administrators(mock: MockKaasd, make_page: MakePage) -> None:
+    """As in the list, and in the overview."""
+    mock.world.stale, mock.world.vcenter_state = "vcenter", "unreachable"
+    for who, text in ((("admin", "secret"), "A vCenter is away: East."),
+                      (("anna@vsphere.local", "secret", "vc.example.com"), "A vCenter that clusters run on is away")):
+        page = opened(mock, make_page, who=who).page
+        banner = page.get_by_role("status").filter(has_text="This may be out of date.")
+        expect(banner).to_contain_text(text)
+        page.get_by_role("link", name="Overview").click()
+        page.locator("kaas-overview .figure").wait_for()
+        expect(banner).to_contain_text(text)
+
+
+def test_what_is_not_there_is_said_in_words(mock: MockKaasd, make_page: MakePage) -> None:
+    """A dash is for the eye only: in details, list, nodes and overview."""
+    watched = opened(mock, make_page, f"#/clusters/{ident('cluster somewhere')}")
+    page = watched.page
+    for term, word in (("API endpoint", "None"), ("Dashboard", "None"), ("Since", "Not known")):
+        value = page.locator("kaas-cluster-detail dt").filter(has_text=re.compile(f"^{term}$")).locator("xpath=following-sibling::dd[1]")
+        expect(value.locator("[aria-hidden=true]")).to_have_text("–")
+        expect(value.locator(".sr-only")).to_have_text(word)
+    assert watched.axe() == []
+    for address, place in (("#/clusters", "kaas-cluster-table tr:has-text('somewhere') td.labels"),
+                           (f"{PROD}/nodes", "kaas-node-table tbody tr:has-text('prod-2-w-3') td:nth-child(6)")):
+        page.goto(f"{mock.url}/ui/{address}")
+        expect(page.locator(place).locator(".sr-only")).to_have_text(re.compile("None|Not known"))
+        assert page.locator("xpath=//*[text()='–'][not(@aria-hidden)]").count() == 0
 
 
 def test_only_hidden_places(mock: MockKaasd, make_page: MakePage) -> None:

@@ -96,6 +96,32 @@ def test_the_numbers_of_the_parts_are_the_whole(mock: MockKaasd, make_page: Make
     assert sum(states) == everything
 
 
+IN_COLOUR = """(element, token) => {
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = `var(${token})`;
+  const wanted = getComputedStyle(probe).color;
+  probe.remove();
+  return getComputedStyle(element).color === wanted;
+}"""
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["cards", "table"])
+def test_an_old_reading_is_pale(mock: MockKaasd, make_page: MakePage, shots: Shots, many: bool) -> None:
+    """For an administrator, who is told that it cannot be read now, and for others, to whom only its time tells."""
+    if many:
+        many_hx(mock)
+    for who, name in ((("admin", "secret"), "admin"), (("anna@vsphere.local", "secret", "vc.example.com"), "user")):
+        watched = opened(mock, make_page, who)
+        rows = watched.page.locator("kaas-overview tbody tr" if many else "kaas-overview .cards li")
+        for where, drawn in (("DC0 / HX-East", "--busy"), ("DC1 / HX-East", "--fill-unknown")):
+            one = rows.filter(has_text=where)
+            expect(one).to_contain_text("35%")
+            assert one.locator(".ring, .share").first.evaluate(IN_COLOUR, drawn), (who, where)
+        expect(rows.filter(has_text="DC1 / HX-East").locator(".good")).to_have_count(0)
+        assert watched.axe() == []
+        shots(watched.page, f"overview.old-reading-{name}-{'table' if many else 'cards'}.tab")
+
+
 def test_many_hx_clusters_are_rows_and_the_worst_comes_first(mock: MockKaasd, make_page: MakePage, shots: Shots) -> None:
     many_hx(mock)
     watched = opened(mock, make_page)

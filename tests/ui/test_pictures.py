@@ -131,7 +131,14 @@ PLACED = {key: {"cluster": {"id": ident("cluster prod-2"), "name": "prod-2"}} | 
 OVERFLOW = """() => {
   const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
   const right = (e) => e.getBoundingClientRect().right;
-  const text = (cell) => { const range = document.createRange(); range.selectNodeContents(cell); return right(range); };
+  const box = (node) => { const range = document.createRange(); range.selectNode(node); return node instanceof Element ? node : range; };
+  const text = (cell) => {  // but for what only readers hear
+    const seen = (node) => (node.classList?.contains('sr-only') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+    const walk = document.createTreeWalker(cell, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, seen);
+    let most = 0;
+    while (walk.nextNode()) most = Math.max(most, right(box(walk.currentNode)));
+    return most;
+  };
   const cells = all(document).filter((e) => e.matches('th:last-child, td:last-child') && getComputedStyle(e).display === 'table-cell');
   const over = cells.map((e) => text(e) + 8 - right(e.closest('table').parentNode.host ?? e.closest('table').parentNode));
   const { scrollWidth, clientWidth } = document.documentElement;

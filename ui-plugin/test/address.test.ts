@@ -8,7 +8,7 @@ const ID = '2f0b5d0e-7a57-4b8e-8a0e-5c1c5d9e7a01';
 describe('the address', () => {
   it('of the usual list is short', () => {
     expect(writeAddress(FIRST_PLACE)).toBe('#/clusters');
-    for (const hash of ['', '#', '#/', '#/clusters', '#/clusters?', '#nonsense', '#?']) expect(readAddress(hash)).toEqual(FIRST_PLACE);
+    for (const hash of ['', '#', '#/', '#/clusters', '#/clusters?', '#?']) expect(readAddress(hash)).toEqual(FIRST_PLACE);
   });
 
   it('of the overview says no more', () => {
@@ -25,12 +25,23 @@ describe('the address', () => {
   });
 
   it('that says nonsense is the usual one', () => {
-    const nonsense = '#/clusters/x?q=%00&state=a,ready,b&sort=password&page=-1&size=7&hx=%07&label=%0a&more=1';
+    const nonsense = '#/clusters?q=%00&state=a,ready,b&sort=password&page=-1&size=7&hx=%07&label=%0a&more=1';
     expect(readAddress(nonsense)).toEqual({ ...FIRST_PLACE, query: { ...FIRST_QUERY, states: ['ready'] } });
     expect(readAddress(`#/clusters/${ID}/nonsense`)).toEqual({ ...FIRST_PLACE, id: ID });
-    for (const page of ['0', '1.5', '1e99', 'x', '']) expect(readAddress(`#/clusters?page=${page}`).query.page).toBe(1);
+    for (const page of ['0', '1.5', 'x', '']) expect(readAddress(`#/clusters?page=${page}`).query.page).toBe(1);
     expect(readAddress(`#/clusters?q=${'x'.repeat(500)}`).query.q).toHaveLength(100);
     expect(readAddress('#/clusters?q=%E0%A4%A').query.q).not.toBe('');
+  });
+
+  it('that there is not is told from the list', () => {
+    for (const hash of ['#nonsense', '#/nonsense', '#/clusters/x', '#/Clusters', `#/nonsense/${ID}`]) expect([hash, readAddress(hash).view, readAddress(hash).id]).toEqual([hash, 'nowhere', null]);
+    expect(readAddress('', '?cluster=x')).toEqual(FIRST_PLACE);
+    expect(readAddress('', `?cluster=${ID}`).id).toBe(ID);
+  });
+
+  it('asks for no page that the service does not count to', () => {
+    const page = (asked: string) => readAddress(`#/clusters?${asked}`).query.page;
+    expect([page('page=99999'), page('page=1e99&size=25'), page('page=20000')]).toEqual([20_001, 40_001, 20_000]);
   });
 
   it('may name an HX cluster in front, unless one is chosen behind', () => {

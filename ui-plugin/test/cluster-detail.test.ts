@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/api/client.js';
 import { ApiError } from '../src/api/error.js';
-import type { AuditEntry, Cluster, ClusterUsage, Explanation, Grant, Node } from '../src/api/types.js';
+import type { AuditEntry, Cluster, ClusterUsage, Explanation, Grant, Node, Vcenter } from '../src/api/types.js';
 import { ClusterDetailModel } from '../src/model/cluster-detail.js';
 
 const answer = (name: string | null): Answer<Cluster> => ({
@@ -17,17 +17,20 @@ const getUsage = vi.fn<() => Promise<ClusterUsage>>();
 const explain = vi.fn<() => Promise<Explanation>>();
 const listClusterGrants = vi.fn<() => Promise<Grant[]>>();
 const listClusterEvents = vi.fn<() => Promise<AuditEntry[]>>();
+const listVcenters = vi.fn<() => Promise<Vcenter[]>>();
 const changed = vi.fn();
+let isAdmin: boolean;
 let model: ClusterDetailModel;
 
 beforeEach(() => {
   vi.resetAllMocks();
+  isAdmin = false;
   getCluster.mockResolvedValue(answer('a'));
   listNodes.mockResolvedValue({ nodes: [], hidden: 2 });
   getUsage.mockResolvedValue({ items: [], silent_vcenters: ['v'] });
   explain.mockResolvedValue({ rules: [] });
   listClusterGrants.mockResolvedValue([]);
-  model = new ClusterDetailModel({ getCluster, listNodes, getUsage, explain, listClusterGrants, listClusterEvents }, 'id', 'summary', changed, () => new Date(0));
+  model = new ClusterDetailModel({ getCluster, listNodes, getUsage, explain, listClusterGrants, listClusterEvents, listVcenters }, 'id', 'summary', changed, () => isAdmin, () => new Date(0));
 });
 
 describe('the details', () => {
@@ -81,6 +84,19 @@ describe('the details', () => {
     expect([model.cluster?.name, model.failure?.code, model.loading]).toEqual(['a', 'busy', false]);
     model.noteAnswer();
     await vi.waitFor(() => expect(model.failure).toBeNull());
+  });
+
+  it('name the vCenter that does not answer to administrators, until it does', async () => {
+    getCluster.mockResolvedValue({ ...answer('a'), stale: ['vcenter'] });
+    listVcenters.mockResolvedValue([{ id: 'v', name: 'east', state: 'unreachable' }, { id: 'w', name: 'west', state: 'connected' }]);
+    await model.load();
+    expect([listVcenters.mock.calls.length, model.stale]).toEqual([0, ['vcenter']]);
+    isAdmin = true;
+    await model.load();
+    await vi.waitFor(() => expect(model.away.names).toEqual(['east']));
+    getCluster.mockResolvedValue(answer('a'));
+    await model.load();
+    await vi.waitFor(() => expect(model.away.names).toEqual([]));
   });
 
   it('leave the end of the session to the session', async () => {

@@ -422,9 +422,9 @@ describe('vCenters that are away', () => {
     listClusters.mockResolvedValueOnce(stale).mockResolvedValueOnce(page(['a']));
     listVcenters.mockResolvedValue([vcenter('east', 'unreachable'), vcenter('west', 'connected'), vcenter('north', 'refused'), vcenter('new', 'not_registered')]);
     await model.refresh();
-    await vi.waitFor(() => expect(model.awayVcenters).toEqual(['east', 'north']));
+    await vi.waitFor(() => expect(model.away.names).toEqual(['east', 'north']));
     await model.refresh();
-    await vi.waitFor(() => expect(model.awayVcenters).toEqual([]));
+    await vi.waitFor(() => expect(model.away.names).toEqual([]));
     expect(listVcenters).toHaveBeenCalledTimes(1);
   });
 
@@ -440,7 +440,7 @@ describe('vCenters that are away', () => {
     listVcenters.mockRejectedValue(refusal('internal', 500));
     await model.refresh();
     await vi.waitFor(() => expect(listVcenters).toHaveBeenCalled());
-    expect([names(), model.failure, model.awayVcenters]).toEqual([['a'], null, []]);
+    expect([names(), model.failure, model.away.names]).toEqual([['a'], null, []]);
   });
 });
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../src/api/error.js';
-import type { ClusterCounts, ClusterFilter, HxCluster, HxClusterWhole, HxConnection, HxFacts } from '../src/api/types.js';
-import { describeCapacity, describeHealth, hxWord } from '../src/model/hx-health.js';
+import type { ClusterCounts, ClusterFilter, HxCluster, HxClusterWhole, HxConnection, HxFacts, Vcenter } from '../src/api/types.js';
+import { describeCapacity, describeHealth, hxWord, isOld } from '../src/model/hx-health.js';
 import { OverviewModel } from '../src/model/overview.js';
 import { chooseLanguage } from '../src/strings/index.js';
 
@@ -12,6 +12,7 @@ const counts = (total: number): ClusterCounts => ({ total, states: {} as Cluster
 const FACTS: HxFacts = {
   read_at: '2026-01-01T00:00:00Z', version: '5.5', state: 'ONLINE', resiliency: 'HEALTHY', space: 'NORMAL', messages: null, capacity_bytes: 4 * 1024 ** 4, used_bytes: 1024 ** 4, nodes_configured: 4, nodes_online: 4, alarms: 0,
 };
+const READ_AT = Date.parse(FACTS.read_at);
 const whole = (id: string, total = 2, facts: HxFacts | null = FACTS): HxClusterWhole => ({ ...hx(id), clusters: counts(total), facts });
 const connection = (id: string, facts: HxFacts | null = FACTS, state: HxConnection['status']['state'] = 'ok'): HxConnection => ({
   hx_cluster: { id }, status: { state, checked_at: null, detail: null, remedy: null, facts } });
@@ -21,8 +22,9 @@ describe('the overview', () => {
   const countClusters = vi.fn<(filter: ClusterFilter) => Promise<ClusterCounts>>();
   const listWholeHxClusters = vi.fn<() => Promise<HxClusterWhole[]>>();
   const listHxConnections = vi.fn<() => Promise<HxConnection[]>>();
+  const listVcenters = vi.fn<() => Promise<Vcenter[]>>();
   let isAdmin: boolean;
-  const model = () => new OverviewModel({ countClusters, listWholeHxClusters, listHxConnections }, () => undefined, () => isAdmin, () => new Date(0));
+  const model = () => new OverviewModel({ countClusters, listWholeHxClusters, listHxConnections, listVcenters }, () => undefined, () => isAdmin, () => new Date(0));
 
   beforeEach(() => {
     vi.resetAllMocks();
@@ -56,7 +58,7 @@ describe('the overview', () => {
     const shown = model();
     await shown.load();
     expect(listHxConnections).not.toHaveBeenCalled();
-    expect(shown.hxClusters?.map((one) => describeHealth(one.hx, one.facts, one.connection)?.words)).toEqual([['Online', 'healthy'], ['Online', 'healthy']]);
+    expect(shown.hxClusters?.map((one) => describeHealth(one.hx, one.facts, one.connection, 0)?.words)).toEqual([['Online', 'healthy'], ['Online', 'healthy']]);
   });
 
   it('is there without what cannot be had of what they say', async () => {
@@ -84,6 +86,14 @@ describe('the overview', () => {
     expect(shown.hxClusters?.map((one) => one.hx.id).join('')).toBe('fbdeac');
   });
 
+  it('names the vCenter that does not answer to administrators', async () => {
+    countClusters.mockImplementation(async () => ({ ...counts(9), stale: ['vcenter'] }));
+    listVcenters.mockResolvedValue([{ id: 'v', name: 'east', state: 'refused' }]);
+    const shown = model();
+    await shown.load();
+    await vi.waitFor(() => expect(shown.away.names).toEqual(['east']));
+  });
+
   it('keeps what it shows when it cannot be had again, until the service answers', async () => {
     const shown = model();
     await shown.load();
@@ -105,11 +115,18 @@ describe('health', () => {
     [connection('a', FACTS, 'failing'), 'warning', ['Cannot be read']],
     [connection('a', null, 'unknown'), 'neutral', ['Not asked yet']],
   ] as const)('%# has tone and words', (given, tone, words) => {
-    expect(describeHealth(hx('a'), given.status.facts, given)).toEqual({ tone, words });
+    expect(describeHealth(hx('a'), given.status.facts, given, READ_AT)).toEqual({ tone, words });
   });
   it('is not known before it is read, and gone is gone', () => {
-    expect(describeHealth(hx('a'), null, null)).toBeNull();
-    expect(describeHealth(hx('a', false), FACTS, connection('a'))?.words).toEqual(['No longer in vCenter']);
+    expect(describeHealth(hx('a'), null, null, READ_AT)).toBeNull();
+    expect(describeHealth(hx('a', false), FACTS, connection('a'), READ_AT)?.words).toEqual(['No longer in vCenter']);
+  });
+  it('that was good is not, once it cannot be read or was read long ago; what was wrong stays wrong', () => {
+    const minutes = (n: number) => READ_AT + n * 60_000;
+    const tone = (facts: HxFacts, nowMs: number) => describeHealth(hx('a'), facts, null, nowMs)?.tone;
+    expect([tone(FACTS, minutes(19)), tone(FACTS, minutes(21)), tone({ ...FACTS, state: 'OFFLINE' }, minutes(21))]).toEqual(['good', 'neutral', 'bad']);
+    const states = (['ok', 'unknown', 'failing', 'refused'] as const).map((state) => isOld(FACTS, connection('a', FACTS, state), READ_AT));
+    expect([isOld(FACTS, null, READ_AT), ...states]).toEqual([false, false, false, true, true]);
   });
   it('has words that are not known as HX has them', () => {
     expect(['SOME_NEW_WORD', 'constructor'].map(hxWord)).toEqual(['Some new word', 'constructor']);

@@ -33,7 +33,8 @@ export type Part = (typeof PARTS)[number];
 export type View = 'clusters' | 'overview';
 
 export interface Place {
-  view: View;
+  /** `nowhere`: there is no such address. */
+  view: View | 'nowhere';
   /** Of the cluster whose details are open; null for the list. */
   id: string | null;
   /** Of the details. */
@@ -48,7 +49,8 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const TEXT_MAX = 100;
 const HX_NAME_MAX = 256;
 const LABEL_MAX = 320;
-const PAGE_MAX = 100_000;
+/** As far as the service counts (docs/openapi.yaml, `offset`). */
+const OFFSET_MAX = 1_000_000;
 const SORTS = new Set(COLUMNS.flatMap(({ sort }) => (sort ? [sort.ascending, sort.descending] : [])));
 
 /** The place of an address; `search` is the part behind `?`, `hash` that behind `#`, each with its sign. */
@@ -56,13 +58,23 @@ export function readAddress(hash: string, search = ''): Place {
   const [path = '', asked = ''] = split(hash.replace(/^#/, ''));
   const query = readQuery(new URLSearchParams(asked));
   const given = new URLSearchParams(search);
-  const [, first, id = '', named] = (hash === '' ? `/clusters/${given.get('cluster') ?? ''}` : path).split('/');
+  const cluster = given.get('cluster') ?? '';
+  const shown = hash === '' && UUID.test(cluster) ? `/clusters/${cluster}` : path;
+  const [, , id = '', named] = shown.split('/');
+  const view = viewOf(shown);
   return {
-    view: first === 'overview' ? 'overview' : 'clusters',
-    id: first === 'clusters' && UUID.test(id) ? id : null,
+    view,
+    id: view === 'clusters' && id !== '' ? id : null,
     part: PARTS.find((part) => part === named) ?? 'summary',
     query: query.hxClusterId === '' && query.hxName === '' && query.onHx === null ? { ...query, ...readHx(given.get('hx_cluster')) } : query,
   };
+}
+
+function viewOf(path: string): Place['view'] {
+  const [nothing, first = '', id = ''] = path.split('/');
+  if (nothing !== '') return 'nowhere';
+  if (first === 'overview') return 'overview';
+  return first === '' || (first === 'clusters' && (id === '' || UUID.test(id))) ? 'clusters' : 'nowhere';
 }
 
 /** The part of the address behind `#`, with it. */
@@ -92,7 +104,7 @@ function readHx(asked: string | null): Pick<ListQuery, 'hxClusterId' | 'hxName'>
 function readQuery(asked: URLSearchParams): ListQuery {
   const sort = asked.get('sort') as Sort;
   const states = (asked.get('state') ?? '').split(',');
-  const size = PAGE_SIZES.find((each) => String(each) === asked.get('size'));
+  const size = PAGE_SIZES.find((each) => String(each) === asked.get('size')) ?? FIRST_QUERY.size;
   return {
     q: text(asked.get('q'), TEXT_MAX),
     states: STATES.filter((state) => states.includes(state)),
@@ -100,8 +112,8 @@ function readQuery(asked: URLSearchParams): ListQuery {
     ...readHx(asked.get('hx')),
     onHx: asked.has('hx') ? null : readFlag(asked.get('on_hx')),
     sort: SORTS.has(sort) ? sort : FIRST_QUERY.sort,
-    page: pageNumber(asked.get('page')),
-    size: size ?? FIRST_QUERY.size,
+    page: pageNumber(asked.get('page'), size),
+    size,
   };
 }
 
@@ -122,7 +134,8 @@ function readFlag(value: string | null): boolean | null {
   return value === 'true' || value === 'false' ? value === 'true' : null;
 }
 
-function pageNumber(value: string | null): number {
+/** One behind the last page becomes the last, when the service has told which that is. */
+function pageNumber(value: string | null, size: PageSize): number {
   const page = Number(value ?? 1);
-  return Number.isInteger(page) && page >= 1 && page <= PAGE_MAX ? page : 1;
+  return Number.isInteger(page) && page >= 1 ? Math.min(page, OFFSET_MAX / size + 1) : 1;
 }

@@ -4,8 +4,9 @@ import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
 import type { AuditEntry, Cluster, ClusterUsage, Explanation, Grant, Node, StaleReason } from '../api/types.js';
 import type { Part } from './address.js';
+import { AwayVcenters } from './away-vcenters.js';
 
-type Api = Pick<ApiClient, 'getCluster' | 'listNodes' | 'getUsage' | 'explain' | 'listClusterGrants' | 'listClusterEvents'>;
+type Api = Pick<ApiClient, 'getCluster' | 'listNodes' | 'getUsage' | 'explain' | 'listClusterGrants' | 'listClusterEvents' | 'listVcenters'>;
 
 export interface Access {
   explanation: Explanation;
@@ -32,6 +33,8 @@ export class ClusterDetailModel {
   loading = false;
   failure: ApiError | null = null;
   stale: StaleReason[] = [];
+  /** The vCenters that make it stale. */
+  readonly away: AwayVcenters;
   asOf: string | null = null;
   refreshedAt: Date | null = null;
 
@@ -40,8 +43,11 @@ export class ClusterDetailModel {
   private asking: AbortController | null = null;
 
   constructor(
-    private readonly api: Api, readonly id: string, public part: Part, private readonly changed: () => void, private readonly now: () => Date = () => new Date(),
-  ) {}
+    private readonly api: Api, readonly id: string, public part: Part, private readonly changed: () => void, isAdmin: () => boolean,
+    private readonly now: () => Date = () => new Date(),
+  ) {
+    this.away = new AwayVcenters(api, isAdmin, changed);
+  }
 
   /** Shows another part; what is known of it already is there at once. */
   async open(part: Part): Promise<void> {
@@ -68,6 +74,7 @@ export class ClusterDetailModel {
       this.content = { ...this.content, ...content };
       this.refreshedAt = this.now();
       this.settle(null);
+      void this.away.look(this.stale);
     } catch (error) {
       if (this.running === running) this.fail(error);
     }
@@ -91,6 +98,7 @@ export class ClusterDetailModel {
   stop(): void {
     this.running?.abort();
     this.asking?.abort();
+    this.away.stop();
     this.running = null;
     this.asking = null;
   }

@@ -4,6 +4,7 @@ import type { Answer, ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
 import type { ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterScope, HxCluster, Problem, Sort, StaleReason } from '../api/types.js';
 import { FIRST_QUERY, type ListQuery } from './address.js';
+import { AwayVcenters } from './away-vcenters.js';
 import { STATES } from './format.js';
 import { countMoves, inPlace } from './rows.js';
 
@@ -36,8 +37,8 @@ export class ClusterListModel {
   loading = false;
   failure: ApiError | null = null;
   stale: StaleReason[] = [];
-  /** Names of the vCenters that make the list stale, where the viewer may know them. */
-  awayVcenters: string[] = [];
+  /** The vCenters that make the list stale. */
+  readonly away: AwayVcenters;
   asOf: string | null = null;
   /** When the service last said that this is how it is. */
   refreshedAt: Date | null = null;
@@ -62,6 +63,7 @@ export class ClusterListModel {
     private readonly api: Api, private readonly listener: ListListener, query: ListQuery = FIRST_QUERY, readonly scope: ClusterScope | null = null, private readonly now: () => Date = () => new Date(),
   ) {
     this.query = query;
+    this.away = new AwayVcenters(api, () => listener.isAdmin(), () => listener.changed());
   }
 
   get pageCount(): number {
@@ -162,6 +164,7 @@ export class ClusterListModel {
   /** Gives up what is under way, for good; the answers are dropped. */
   stop(): void {
     this.life.abort();
+    this.away.stop();
     this.running?.abort();
     this.running = null;
     this.stopCounting();
@@ -216,7 +219,7 @@ export class ClusterListModel {
     if (this.askedKey !== this.key()) return await this.load();
     this.watchCursor = answer.watchCursor ?? this.watchCursor;
     this.done();
-    void this.nameAway();
+    void this.away.look(this.stale);
     if (pageNumber > this.pageCount) await this.ask({ page: this.pageCount });
     else if (this.isDue) void this.load(true);
     else if (!this.isCounted) void this.loadCounts();
@@ -296,22 +299,6 @@ export class ClusterListModel {
     }
     if (this.counting !== counting) return;
     this.counts = counts;
-    this.listener.changed();
-  }
-
-  /** Who can do something about a vCenter that is away is told which it is. */
-  private async nameAway(): Promise<void> {
-    let names: string[] = [];
-    try {
-      const isTold = this.stale.includes('vcenter') && this.listener.isAdmin();
-      const vcenters = isTold ? await this.api.listVcenters(this.life.signal) : [];
-      names = vcenters.filter(({ state }) => state === 'unreachable' || state === 'refused').map(({ name }) => name);
-    } catch (error) {
-      // Without names it is still told that one is away.
-      if (!(error instanceof ApiError) && !isAborted(error)) throw error;
-    }
-    if (this.life.signal.aborted || names.join() === this.awayVcenters.join()) return;
-    this.awayVcenters = names;
     this.listener.changed();
   }
 

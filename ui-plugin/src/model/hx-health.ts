@@ -9,14 +9,24 @@ export interface HealthText {
   words: string[];
 }
 
-/** State and health in a few words; null if nothing is known of it. Who may know how the connection is hears of that first. */
-export function describeHealth(hx: HxCluster, facts: HxFacts | null, connection: HxConnection | null): HealthText | null {
+/** Twice as long as from one reading to the next (`hx.read_interval`, if nobody has changed it). */
+const OLD_MS = 20 * 60_000;
+
+/** Is this how it was, and perhaps no more? It cannot be read now, as far as the viewer may know that, or has not been for long. */
+export function isOld({ read_at }: HxFacts, connection: HxConnection | null, nowMs: number): boolean {
+  const state = connection?.status.state ?? 'ok';
+  return (state !== 'ok' && state !== 'unknown') || nowMs - Date.parse(read_at) > OLD_MS;
+}
+
+/** State and health in a few words; null if nothing is known of it. Who may know how the connection is hears of that first. What was good long ago is not green. */
+export function describeHealth(hx: HxCluster, facts: HxFacts | null, connection: HxConnection | null, nowMs: number): HealthText | null {
   if (!hx.present) return { tone: 'neutral', words: [strings.overview.gone] };
   const state = connection?.status.state ?? 'ok';
   if (connection === null && facts === null) return null;
   if (state !== 'ok' || facts === null) return { tone: state === 'unknown' ? 'neutral' : 'warning', words: [strings.overview.connection[state]] };
   const words = [facts.state, facts.resiliency].filter((word) => word !== null);
-  return { tone: toneOf(facts), words: words.map(hxWord) };
+  const tone = toneOf(facts);
+  return { tone: tone === 'good' && isOld(facts, connection, nowMs) ? 'neutral' : tone, words: words.map(hxWord) };
 }
 
 function toneOf({ state, resiliency }: HxFacts): Tone {

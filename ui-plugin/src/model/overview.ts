@@ -4,10 +4,11 @@
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
 import type { ClusterCounts, HxClusterWhole, HxConnection, HxFacts } from '../api/types.js';
+import { AwayVcenters } from './away-vcenters.js';
 import type { Tone } from './format.js';
 import { describeHealth } from './hx-health.js';
 
-type Api = Pick<ApiClient, 'countClusters' | 'listWholeHxClusters' | 'listHxConnections'>;
+type Api = Pick<ApiClient, 'countClusters' | 'listWholeHxClusters' | 'listHxConnections' | 'listVcenters'>;
 
 export interface HxOverview {
   hx: HxClusterWhole;
@@ -26,6 +27,8 @@ export class OverviewModel {
   elsewhere: ClusterCounts | null = null;
   /** The worst first, those that are equal by name. */
   hxClusters: HxOverview[] | null = null;
+  /** The vCenters that make it stale. */
+  readonly away: AwayVcenters;
   loading = false;
   failure: ApiError | null = null;
   refreshedAt: Date | null = null;
@@ -34,7 +37,9 @@ export class OverviewModel {
 
   constructor(
     private readonly api: Api, private readonly changed: () => void, private readonly isAdmin: () => boolean, private readonly now: () => Date = () => new Date(),
-  ) {}
+  ) {
+    this.away = new AwayVcenters(api, isAdmin, changed);
+  }
 
   async load(quiet = false): Promise<void> {
     this.running?.abort();
@@ -46,12 +51,12 @@ export class OverviewModel {
       const { signal } = running;
       const [counts, elsewhere, hxClusters] = await Promise.all([
         this.api.countClusters({}, signal), this.api.countClusters({ on_hx: 'false' }, signal), this.loadHxClusters(signal)]);
-      if (this.running !== running) return;
       this.counts = counts;
       this.elsewhere = elsewhere;
       this.hxClusters = hxClusters;
       this.refreshedAt = this.now();
       this.settle(null);
+      void this.away.look(counts.stale ?? []);
     } catch (error) {
       if (this.running === running) this.fail(error);
     }
@@ -84,12 +89,13 @@ export class OverviewModel {
   /** Gives up what is under way, for good. */
   stop(): void {
     this.running?.abort();
+    this.away.stop();
     this.running = null;
   }
 
   private async loadHxClusters(signal: AbortSignal): Promise<HxOverview[]> {
     const [all, connections] = await Promise.all([this.api.listWholeHxClusters(signal), this.loadConnections(signal)]);
-    return inOrder(all.map((hx) => overviewOf(hx, connections.find(({ hx_cluster }) => hx_cluster.id === hx.id) ?? null)));
+    return inOrder(all.map((hx) => overviewOf(hx, connections.find(({ hx_cluster }) => hx_cluster.id === hx.id) ?? null)), this.now().getTime());
   }
 
   private async loadConnections(signal: AbortSignal): Promise<HxConnection[]> {
@@ -120,8 +126,8 @@ function overviewOf(hx: HxClusterWhole, connection: HxConnection | null): HxOver
 }
 
 /** The service gives them by name. */
-function inOrder(all: HxOverview[]): HxOverview[] {
-  const rank = ({ hx, facts, connection }: HxOverview): number => RANK[describeHealth(hx, facts, connection)?.tone ?? 'neutral'];
+function inOrder(all: HxOverview[], nowMs: number): HxOverview[] {
+  const rank = ({ hx, facts, connection }: HxOverview): number => RANK[describeHealth(hx, facts, connection, nowMs)?.tone ?? 'neutral'];
   return all.sort((a, b) => rank(a) - rank(b));
 }
 

@@ -3,7 +3,7 @@
 import { LitElement, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
-import { textsBelowName, type Cluster, type Replicas, type Sort } from '../api/types.js';
+import { textsBelowName, type Cluster, type HxCluster, type Replicas, type Sort } from '../api/types.js';
 import { ALWAYS, COLUMNS, USUAL_COLUMNS, nextOrder, orderOf, type Column, type ColumnId } from '../model/columns.js';
 import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl, sharedNames } from '../model/format.js';
 import { numberRows } from '../model/rows.js';
@@ -12,10 +12,11 @@ import { shared } from '../styles/shared.js';
 import { lineStyles, tableStyles } from '../styles/table.js';
 import { toneStyles } from '../styles/tone.js';
 import './copy.js';
+import { none } from './dash.js';
 import { externalIcon, sortIcon, toneIcon } from './icons.js';
 import './state-badge.js';
 
-/** More are counted; the details of the cluster have all of them. */
+/** More are behind a button. */
 const LABELS_SHOWN = 2;
 
 @customElement('kaas-cluster-table')
@@ -23,9 +24,9 @@ export class ClusterTable extends LitElement {
   static override styles = [shared, toneStyles, tableStyles, lineStyles];
 
   @property({ attribute: false }) clusters: readonly Cluster[] = [];
-  @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   /** All that the viewer may see, not of these rows only; null while they are not known. */
   @property({ attribute: false }) hxClusters: readonly HxCluster[] | null = null;
+  @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
   @property() sort: Sort = '-state';
   /** There is no room for columns: two lines have what matters most, whatever columns are chosen. */
   @property({ type: Boolean }) isNarrow = false;
@@ -34,14 +35,16 @@ export class ClusterTable extends LitElement {
   /** The address of a cluster's details. */
   @property({ attribute: false }) addressOf: (id: string) => string = () => '';
 
-  /** By cluster: which of the elements that rows are made of are its own. */
   /** Names of HX clusters that are those of several. */
   private shared: ReadonlySet<string> = new Set();
+  /** By cluster: which of the elements that rows are made of are its own. */
   private numbers: ReadonlyMap<string, number> = new Map();
   /** As wide as the columns that are chosen are with these rows, where they were found to be too wide: less room has lines. 0: not found. */
   private needed = 0;
   /** In the next frame: what an observer changes itself it would be told of again. */
   private readonly resized = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
+  /** Clusters of which all labels are shown. */
+  private readonly unfolded = new Set<string>();
   private pointed = false;
   private focused = false;
 
@@ -63,10 +66,10 @@ export class ClusterTable extends LitElement {
   override willUpdate(changed: Map<PropertyKey, unknown>) {
     if (changed.has('columns')) this.needed = 0;
     if (changed.has('clusters')) this.numbers = numberRows(this.numbers, this.clusters);
+    if (changed.has('clusters') || changed.has('hxClusters')) this.shared = sharedNames([...(this.hxClusters ?? []), ...this.clusters.flatMap(({ placement }) => placement.hx_clusters)]);
   }
 
   override render() {
-    if (changed.has('clusters') || changed.has('hxClusters')) this.shared = sharedNames([...(this.hxClusters ?? []), ...this.clusters.flatMap(({ placement }) => placement.hx_clusters)]);
     if (this.isLines) return this.renderLines();
     const columns = COLUMNS.filter(({ id }) => this.columns.includes(id));
     return html`<table role="table">
@@ -170,7 +173,7 @@ export class ClusterTable extends LitElement {
       case 'workers': return this.replicas(cluster.workers, cluster);
       case 'placement': return this.placement(cluster);
       case 'access': return this.access(cluster);
-      case 'labels': return this.labels(cluster.labels);
+      case 'labels': return this.labels(cluster);
       case 'age': return html`<time datetime=${cluster.created_at} title=${absoluteTime(cluster.created_at)}>${age(cluster.created_at, this.nowMs)}</time>`;
       case 'changed': return html`<time datetime=${cluster.updated_at} title=${absoluteTime(cluster.updated_at)}>${relativeTime(cluster.updated_at, this.nowMs)}</time>`;
       case 'name': return html``;
@@ -205,7 +208,7 @@ export class ClusterTable extends LitElement {
   private access(cluster: Cluster) {
     const dashboard = safeHttpsUrl(cluster.dashboard_url);
     const api = safeHttpsUrl(cluster.api_endpoint);
-    if (!dashboard && !api) return html`<span class="soft">${strings.table.none}</span>`;
+    if (!dashboard && !api) return html`<span class="soft">${none()}</span>`;
     return html`<span class="endpoint">
       ${api ? html`<bdi title=${api}>${hostOf(cluster)}</bdi><kaas-copy .value=${api} .label=${strings.table.copyApi(cluster.name)}></kaas-copy>` : nothing}
       ${dashboard ? html`<a class="dashboard" href=${dashboard} target="_blank" rel="noopener noreferrer" title=${strings.table.dashboard}
@@ -213,12 +216,20 @@ export class ClusterTable extends LitElement {
     </span>`;
   }
 
-  private labels(labels: Record<string, string>) {
+  private labels({ id, name, labels }: Cluster) {
     const all = Object.entries(labels);
-    if (all.length === 0) return html`<span class="soft">${strings.table.none}</span>`;
+    if (all.length === 0) return html`<span class="soft">${none()}</span>`;
     const more = all.length - LABELS_SHOWN;
-    return html`<span class="tags">${all.slice(0, LABELS_SHOWN).map(([key, value]) => this.label(key, value))}
-      ${more > 0 ? html`<span class="soft" title=${strings.table.moreLabels(more)}><span aria-hidden="true">+${more}</span><span class="sr-only">${strings.table.moreLabels(more)}</span></span>` : nothing}</span>`;
+    const isOpen = this.unfolded.has(id);
+    return html`<span class="tags">${(isOpen ? all : all.slice(0, LABELS_SHOWN)).map(([key, value]) => this.label(key, value))}
+      ${more > 0 ? html`<button type="button" class="tag" aria-expanded=${isOpen} @click=${() => this.unfold(id)}>${isOpen ? strings.table.fewerLabels
+        : html`<span aria-hidden="true">+${more}</span><span class="sr-only">${strings.table.moreLabels(more, name)}</span>`}</button>` : nothing}</span>`;
+  }
+
+  /** All labels of a cluster, or those again that there is room for. */
+  private unfold(id: string) {
+    if (!this.unfolded.delete(id)) this.unfolded.add(id);
+    this.requestUpdate();
   }
 
   private label(key: string, value: string) {

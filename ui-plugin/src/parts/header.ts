@@ -3,7 +3,7 @@
 import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { AvailableVersion, Whoami } from '../api/types.js';
-import { FIRST_PLACE, writeAddress, type View } from '../model/address.js';
+import { FIRST_PLACE, writeAddress, type Place, type View } from '../model/address.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { Disclosure } from './disclosure.js';
@@ -59,12 +59,12 @@ export class Header extends LitElement {
       header { gap: var(--space-2); }
       .account { position: fixed; top: calc(var(--bar-height) + var(--space-1)); right: var(--space-4); }
     }
-    @media print { .who { display: none; } }
+    @media print { :host { display: none; } }
   `];
 
   @property({ attribute: false }) who: Whoami | null = null;
   /** Null: none of them can be gone to now. */
-  @property() view: View | null = null;
+  @property() view: Place['view'] | null = null;
   @property({ type: Boolean }) canChangePassword = false;
   /** Product and person are the host's affair. */
   @property({ type: Boolean }) hasAccount = false;

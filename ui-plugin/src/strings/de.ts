@@ -256,23 +256,25 @@ export const catalogue: Catalogue = {
       id: 'Kennung',
     },
     byHand: 'Von Hand eingetragen',
+    byHandOf: (n) => `${number(n)} von Hand eingetragen`,
     ready: (ready, desired) => (ready === null ? `${number(desired)} gewünscht, Zahl der bereiten unbekannt` : `${number(ready)} von ${number(desired)} bereit`),
     vsphere: (datacenter, name, moref) => {
       const cluster = name ?? moref;
       return datacenter === null ? cluster : `${datacenter} / ${cluster}`;
     },
     hidden: (n) => `${n} weitere, für Sie verborgen`,
-    byHandOf: (n) => `${number(n)} von Hand eingetragen`,
     onlyHidden: (n) => `${n} vSphere-Cluster, für Sie verborgen`,
     nowhere: 'Unbekannt',
-    moreLabels: (n) => `${n} weitere`,
+    moreLabels: (n, name) => `${plural(n, 'weiteres Label', 'weitere Labels')} von ${name}`,
+    fewerLabels: 'Weniger',
     onlyWith: (label) => `Nur Cluster mit Label ${label}`,
     justNow: 'Gerade eben',
     dashboard: 'Dashboard',
     dashboardOf: (name) => `Dashboard von ${name}, öffnet einen neuen Tab`,
     copyApi: (name) => `API-Endpunkt von ${name} kopieren`,
     copied: 'Kopiert',
-    none: '–',
+    none: 'Keine Angabe',
+    notKnown: 'Nicht bekannt',
   },
 
   reason: {
@@ -422,6 +424,13 @@ export const catalogue: Catalogue = {
     readAt: 'Gelesen',
   },
 
+  nowhere: {
+    documentTitle: 'Keine solche Seite · Harmony KaaS',
+    title: 'Diese Seite gibt es nicht',
+    text: 'Unter dieser Adresse ist nichts: Vielleicht wurde sie abgeschnitten oder falsch geschrieben.',
+    list: 'Zur Liste der Cluster',
+  },
+
   state: {
     unknown: 'Unbekannt',
     creating: 'Wird erstellt',
@@ -467,6 +476,7 @@ export const catalogue: Catalogue = {
     part: (role, cluster) => `${role === 'worker' ? 'Worker' : 'Control Plane'} von ${cluster}`,
     machine: (role, n, of, cluster) => `${role === 'worker' ? 'Worker' : 'Control Plane'} ${n} von ${of} von ${cluster}`,
     host: (cluster, role, n, bad) => `${cluster}: ${n} ${role === 'worker' ? 'Worker' : 'der Control Plane'}${bad}`,
+    byHand: (state) => `${state} (von Hand eingetragen)`,
     datacenter: (count, _n, state) => `${count} Kubernetes-Cluster: ${state}`,
   },
 
@@ -482,7 +492,6 @@ export const catalogue: Catalogue = {
   },
 
   stale: {
-    byHand: (state) => `${state} (von Hand eingetragen)`,
     title: 'Diese Liste ist vielleicht nicht auf dem neuesten Stand.',
     away: (names) => `${names.length === 1 ? 'Ein vCenter ist' : 'Mehrere vCenter sind'} nicht zu erreichen: ${names.join(', ')}. Der Befehl "kaasctl vcenter status" nennt den Grund.`,
     asOf: (time) => `Stand: ${time}.`,

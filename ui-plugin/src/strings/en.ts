@@ -1,6 +1,6 @@
 // Every text that a person reads, in English; with parameters as functions. The other catalogues have the same members.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { Cluster, ClusterState, Grant, HxConnection, Method, Node, NodeState, Placement, Role, SightRule, StaleReason } from '../api/types.js';
+import type { Cluster, ClusterState, Grant, HxConnection, Method, Node, Placement, Role, SightRule, StaleReason } from '../api/types.js';
 import type { Part, View } from '../model/address.js';
 import { PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, type ChangePasswordFault } from '../model/change-password-form.js';
 import type { ColumnId, Order } from '../model/columns.js';
@@ -262,23 +262,25 @@ export const catalogue = {
       id: 'Id',
     },
     byHand: 'Entered by hand',
+    byHandOf: (n: number) => `${number(n)} entered by hand`,
     ready: (ready: number | null, desired: number) => (ready === null ? `${number(desired)} wanted, number ready unknown` : `${number(ready)} of ${number(desired)} ready`),
     vsphere: (datacenter: string | null, name: string | null, moref: string) => {
       const cluster = name ?? moref;
       return datacenter === null ? cluster : `${datacenter} / ${cluster}`;
     },
     hidden: (n: number) => `${n} more, hidden from you`,
-    byHandOf: (n: number) => `${number(n)} entered by hand`,
     onlyHidden: (n: number) => `${plural(n, 'vSphere cluster', 'vSphere clusters')}, hidden from you`,
     nowhere: 'Not known',
-    moreLabels: (n: number) => `${n} more`,
+    moreLabels: (n: number, name: string) => `${plural(n, 'more label', 'more labels')} of ${name}`,
+    fewerLabels: 'Fewer',
     onlyWith: (label: string) => `Only clusters with label ${label}`,
     justNow: 'Just now',
     dashboard: 'Dashboard',
     dashboardOf: (name: string) => `Dashboard of ${name}, opens in a new tab`,
     copyApi: (name: string) => `Copy the API endpoint of ${name}`,
     copied: 'Copied',
-    none: '–',
+    none: 'None',
+    notKnown: 'Not known',
   },
 
   /** What the service says of the reason for a state. */
@@ -429,6 +431,13 @@ export const catalogue = {
     readAt: 'Read',
   },
 
+  nowhere: {
+    documentTitle: 'No such page · Harmony KaaS',
+    title: 'There is no such page',
+    text: 'Nothing is at this address: it may have been cut off or mistyped.',
+    list: 'To the list of clusters',
+  },
+
   state: {
     unknown: 'Unknown',
     creating: 'Creating',
@@ -474,6 +483,7 @@ export const catalogue = {
     part: (role: Node['role'], cluster: string): string => `${role === 'worker' ? 'Worker' : 'Control plane'} of ${cluster}`,
     machine: (role: Node['role'], n: number, of: number, cluster: string): string => `${role === 'worker' ? 'Worker' : 'Control plane'} ${n} of ${of} of ${cluster}`,
     host: (cluster: string, role: Node['role'], n: number, bad: string): string => `${cluster}: ${role === 'worker' ? plural(n, 'worker', 'workers') : `${number(n)} of the control plane`}${bad}`,
+    byHand: (state: string): string => `${state} (entered by hand)`,
     datacenter: (count: string, n: number, state: string): string => `${count} Kubernetes ${n === 1 ? 'cluster' : 'clusters'}: ${state}`,
   },
 
@@ -489,7 +499,6 @@ export const catalogue = {
   },
 
   stale: {
-    byHand: (state: string): string => `${state} (entered by hand)`,
     title: 'This list may be out of date.',
     away: (names: string[]) => `${names.length === 1 ? 'A vCenter is' : 'vCenters are'} away: ${names.join(', ')}. The command "kaasctl vcenter status" tells why.`,
     asOf: (time: string) => `It is as of ${time}.`,

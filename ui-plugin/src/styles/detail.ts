@@ -36,5 +36,6 @@ export const detailStyles = css`
     font-size: var(--type-small); overflow-wrap: anywhere;
   }
   @media (max-width: 1100px) { :host { padding-left: var(--space-4); padding-right: var(--space-4); } }
+  @media print { .back, nav, .fresh button, kaas-copy { display: none; } }
   @media (max-width: 420px) { dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dd { margin-bottom: var(--space-2); } }
 `;

@@ -34,5 +34,5 @@ export const listStyles = css`
   @keyframes run { from { background-position: -60% 0, 0 0; } to { background-position: 160% 0, 0 0; } }
   @keyframes breathe { to { opacity: 0.45; } }
   @media (max-width: 1100px) { :host { padding-left: var(--space-4); padding-right: var(--space-4); } }
-  @media print { kaas-toolbar, kaas-state-filter { display: none; } }
+  @media print { kaas-toolbar, kaas-state-filter, kaas-pager, .held { display: none; } }
 `;

@@ -32,6 +32,9 @@ export const overviewStyles = css`
   dt { color: var(--text-soft); }
   dd { margin: 0; font-variant-numeric: tabular-nums; }
   dd.warning { font-weight: 600; }
+  /* How it was. */
+  .old :is(span, b, dd), td.old { color: var(--text-soft); font-weight: 400; }
+  .old svg { color: var(--fill-unknown); }
   .parts { padding-top: var(--space-2) !important; border-top: 1px solid var(--line); }
   .on a { display: inline-block; min-height: var(--target); line-height: var(--target); }
   .on { display: grid; gap: var(--space-1); margin-top: auto; padding-top: var(--space-2); }
@@ -57,5 +60,6 @@ export const overviewStyles = css`
     tbody td:last-child { grid-column: 1 / -1; width: auto; }
   }
   @media (max-width: 1100px) { :host { padding-left: var(--space-4); padding-right: var(--space-4); } }
+  @media print { .fresh button { display: none; } }
   @media (forced-colors: active) { .bar, .ring { forced-color-adjust: none; } }
 `;

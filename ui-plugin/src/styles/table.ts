@@ -75,7 +75,7 @@ export const tableStyles = css`
 
   @media print {
     thead th { position: static; }
-    kaas-copy { display: none; }
+    kaas-copy, .order { display: none; }
   }
 `;
 

@@ -21,6 +21,7 @@ import type { ClusterDetail } from './cluster-detail.js';
 import './cluster-detail.js';
 import type { ClusterList, QueryChange } from './cluster-list.js';
 import './cluster-list.js';
+import './nowhere.js';
 import type { Overview } from './overview.js';
 import './overview.js';
 import './sign-in.js';
@@ -171,6 +172,7 @@ export class App extends LitElement {
 
   private renderPlace(api: ApiClient, role: Role | null) {
     const { view, id, part, query } = this.place;
+    if (view === 'nowhere') return html`<kaas-nowhere></kaas-nowhere>`;
     if (view === 'overview') return html`<kaas-overview .api=${api} .viewerRole=${role}></kaas-overview>`;
     if (id === null) {
       return html`<kaas-cluster-list .api=${api} .scope=${this.scope} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom}
@@ -221,7 +223,7 @@ export class App extends LitElement {
   private titleOf(state: SessionState): string {
     if (!state.signedIn) return strings.signIn.documentTitle;
     if (state.mustChange || this.changing) return strings.changePassword.documentTitle;
-    return this.place.view === 'overview' ? strings.overview.documentTitle : strings.list.documentTitle;
+    return { clusters: strings.list, overview: strings.overview, nowhere: strings.nowhere }[this.place.view].documentTitle;
   }
 
   private wish() {

@@ -14,6 +14,7 @@ import { share } from '../parts/bar.js';
 import '../parts/cluster-access.js';
 import '../parts/cluster-events.js';
 import '../parts/copy.js';
+import { none, notKnown } from '../parts/dash.js';
 import '../parts/empty.js';
 import { backIcon, externalIcon, refreshIcon } from '../parts/icons.js';
 import '../parts/node-table.js';
@@ -49,7 +50,7 @@ export class ClusterDetail extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback();
-    this.model = new ClusterDetailModel(this.api, this.clusterId, this.shownPart, () => this.onChange());
+    this.model = new ClusterDetailModel(this.api, this.clusterId, this.shownPart, () => this.onChange(), () => this.viewerRole === 'admin');
     this.watch = new ListWatch(this.api, {
       changed: () => void this.model.load(true),
       same: () => this.model.noteAnswer(),
@@ -102,7 +103,7 @@ export class ClusterDetail extends LitElement {
     return html`<main aria-busy=${model.loading}>
       <a class="back" href=${listAddress(this.asked)}>${backIcon}${strings.detail.back}</a>
       ${this.renderHead()}
-      <div role="status">${staleNotice(strings.detail.stale, model.stale, model.asOf)}</div>
+      <div role="status">${staleNotice(strings.detail.stale, model.stale, model.asOf, model.away.names)}</div>
       <div role="alert">${this.renderFailure()}</div>
       ${model.isGone ? html`<div class="card"><kaas-empty heading=${strings.detail.goneTitle} text=${strings.detail.gone}></kaas-empty></div>` : this.renderParts()}
     </main>`;
@@ -162,7 +163,7 @@ export class ClusterDetail extends LitElement {
       <dt>${strings.table.column.workers}</dt><dd>${replicas(cluster.workers, cluster)}</dd>
       <dt>${strings.detail.version}</dt><dd>${cluster.kubernetes_version}</dd>
       <dt>${strings.detail.said}</dt><dd>${strings.detail.source[cluster.state_source]}${cluster.state_by ? html` (<bdi>${cluster.state_by}</bdi>)` : nothing}</dd>
-      <dt>${strings.detail.since}</dt><dd>${time(cluster.state_since, strings.table.none)}</dd>
+      <dt>${strings.detail.since}</dt><dd>${time(cluster.state_since, notKnown())}</dd>
       <dt>${strings.detail.confirmed}</dt><dd>${time(cluster.observed_at, strings.detail.unconfirmed)}</dd>
     </dl>`);
   }
@@ -171,8 +172,8 @@ export class ClusterDetail extends LitElement {
     const api = safeHttpsUrl(cluster.api_endpoint);
     const dashboard = safeHttpsUrl(cluster.dashboard_url);
     return card(strings.detail.access, html`<dl>
-      <dt>${strings.detail.endpoint}</dt><dd>${api ? html`<bdi class="code">${api}</bdi> <kaas-copy .value=${api} .label=${strings.table.copyApi(cluster.name)}></kaas-copy>` : strings.table.none}</dd>
-      <dt>${strings.table.dashboard}</dt><dd>${dashboard ? html`<a href=${dashboard} target="_blank" rel="noopener noreferrer">${new URL(dashboard).host}<span class="sr-only">${strings.table.dashboardOf(cluster.name)}</span>${externalIcon}</a>` : strings.table.none}</dd>
+      <dt>${strings.detail.endpoint}</dt><dd>${api ? html`<bdi class="code">${api}</bdi> <kaas-copy .value=${api} .label=${strings.table.copyApi(cluster.name)}></kaas-copy>` : none()}</dd>
+      <dt>${strings.table.dashboard}</dt><dd>${dashboard ? html`<a href=${dashboard} target="_blank" rel="noopener noreferrer">${new URL(dashboard).host}<span class="sr-only">${strings.table.dashboardOf(cluster.name)}</span>${externalIcon}</a>` : none()}</dd>
     </dl>`);
   }
 
@@ -197,7 +198,7 @@ export class ClusterDetail extends LitElement {
 
   private renderRecord(cluster: Cluster) {
     return card(strings.detail.record, html`<dl>
-      <dt>${strings.detail.description}</dt><dd class="text"><bdi>${cluster.description ?? strings.table.none}</bdi></dd>
+      <dt>${strings.detail.description}</dt><dd class="text"><bdi>${cluster.description ?? none()}</bdi></dd>
       <dt>${strings.detail.created}</dt><dd>${time(cluster.created_at)}</dd>
       <dt>${strings.detail.changed}</dt><dd>${time(cluster.updated_at)}</dd>
       <dt>${strings.detail.id}</dt><dd><span class="code">${cluster.id}</span> <kaas-copy .value=${cluster.id} .label=${strings.detail.copyId}></kaas-copy></dd>
@@ -210,11 +211,11 @@ function card(title: string, content: TemplateResult) {
 }
 
 function lines(texts: readonly string[]) {
-  return texts.length > 0 ? texts.map((text) => html`<p><bdi>${text}</bdi></p>`) : strings.table.none;
+  return texts.length > 0 ? texts.map((text) => html`<p><bdi>${text}</bdi></p>`) : none();
 }
 
-function time(iso: string | null, none = '') {
-  if (iso === null) return html`${none}`;
+function time(iso: string | null, otherwise: TemplateResult | string = '') {
+  if (iso === null) return otherwise;
   return html`<time datetime=${iso}>${absoluteTime(iso)} <span class="soft">(${relativeTime(iso, Date.now())})</span></time>`;
 }
 

@@ -168,7 +168,7 @@ export class ClusterList extends LitElement {
     const { model } = this;
     return html`<div role="status">${this.told ? html`<kaas-notice tone="good">${this.told}</kaas-notice>` : nothing}</div>
       <div role="status">${this.exported ? html`<kaas-notice tone="busy">${strings.list.exporting(this.exported.done, this.exported.total)}</kaas-notice>` : nothing}</div>
-      <div role="status">${staleNotice(strings.stale.title, model.stale, model.asOf, model.awayVcenters)}</div>
+      <div role="status">${staleNotice(strings.stale.title, model.stale, model.asOf, model.away.names)}</div>
       <div role="alert">${this.renderFailure()}${this.renderExportFailure()}</div>`;
   }
 

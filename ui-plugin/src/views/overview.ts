@@ -13,6 +13,7 @@ import { OverviewModel, type HxOverview } from '../model/overview.js';
 import { sentence } from '../model/sentence.js';
 import '../parts/age.js';
 import { share } from '../parts/bar.js';
+import { notKnown } from '../parts/dash.js';
 import { ring, stateBar } from '../parts/drawings.js';
 import { noClusters } from '../parts/empty.js';
 import { refreshIcon, toneIcon } from '../parts/icons.js';
@@ -87,7 +88,7 @@ export class Overview extends LitElement {
       <div class="head"><h1 tabindex="-1">${strings.overview.title}</h1>
         <div class="fresh"><kaas-age .at=${dataTime(stale, asOf, refreshedAt)}></kaas-age>
           <button type="button" @click=${() => this.model.load()}>${refreshIcon}${strings.list.refresh}</button></div></div>
-      <div role="status">${staleNotice(strings.detail.stale, stale, asOf)}</div>
+      <div role="status">${staleNotice(strings.detail.stale, stale, asOf, this.model.away.names)}</div>
       <div role="alert">${this.renderFailure()}</div>
       ${!counts && loading ? html`<p class="soft wait" role="status">${strings.overview.loading}</p>` : nothing}
       ${counts ? this.renderCounts(counts) : nothing}
@@ -132,17 +133,17 @@ export class Overview extends LitElement {
   }
 
   private renderHxCluster(one: HxOverview) {
-    const { hx, facts } = one;
+    const { hx, facts, connection } = one;
     return html`<h3><a href=${listAddress({ hxClusterId: hx.id })}><bdi>${hx.name}</bdi></a></h3>
       <p class="soft"><bdi>${vsphereName(hx.vsphere_cluster)}</bdi></p>
       ${this.renderHealth(one, strings.overview.notConnected)}
-      ${facts ? renderFacts(facts) : nothing}
+      ${facts ? renderFacts(facts, isOld(facts, connection, Date.now())) : nothing}
       ${running(hx.clusters, { hxClusterId: hx.id })}`;
   }
 
   /** `unread`: what is said of one that the service is not connected to, to who can change that. */
   private renderHealth({ hx, facts, connection }: HxOverview, unread: string) {
-    const health = describeHealth(hx, facts, connection);
+    const health = describeHealth(hx, facts, connection, Date.now());
     const isUnread = this.viewerRole === 'admin' && hx.present && !connection;
     return html`${health ? html`<p class="health ${health.tone}">${toneIcon[health.tone]}${health.words.join(', ')}</p>` : nothing}
       ${isUnread ? html`<p class="soft">${unread}</p>` : nothing}
@@ -162,14 +163,14 @@ export class Overview extends LitElement {
   }
 
   private renderRow(one: HxOverview) {
-    const { hx, facts } = one;
+    const { hx, facts, connection } = one;
     const capacity = facts && describeCapacity(facts);
-    const { none } = strings.table;
+    const more = (content: unknown) => html`<td role="cell" class="more ${facts && isOld(facts, connection, Date.now()) ? 'old' : ''}">${content}</td>`;
     return html`<tr role="row"><th scope="row" role="rowheader"><a href=${listAddress({ hxClusterId: hx.id })}><bdi>${hx.name}</bdi></a><bdi class="soft">${vsphereName(hx.vsphere_cluster)}</bdi></th>
       <td role="cell">${this.renderHealth(one, strings.overview.unconnected)}</td>
-      <td role="cell" class="more">${capacity ? html`<span class=${capacity.tone} title=${capacity.words}>${share(capacity.used, 1)} ${capacity.percent}</span>` : none}</td>
-      <td role="cell" class="more">${facts?.nodes_online != null && facts.nodes_configured !== null ? strings.overview.online(facts.nodes_online, facts.nodes_configured) : none}</td>
-      <td role="cell" class="more">${facts?.alarms != null ? shortNumber(facts.alarms) : none}</td>
+      ${more(capacity ? html`<span class=${capacity.tone} title=${capacity.words}>${share(capacity.used, 1)} ${capacity.percent}</span>` : notKnown())}
+      ${more(facts?.nodes_online != null && facts.nodes_configured !== null ? strings.overview.online(facts.nodes_online, facts.nodes_configured) : notKnown())}
+      ${more(facts?.alarms != null ? shortNumber(facts.alarms) : notKnown())}
       <td role="cell">${running(hx.clusters, { hxClusterId: hx.id })}</td></tr>`;
   }
 }
@@ -179,7 +180,7 @@ function stateLink({ state, word, tone, n, declared }: CountedState) {
     declared > 0 ? html` <span class="soft">(${strings.table.byHandOf(declared)})</span>` : nothing}`;
 }
 
-/** How many run there, and how many of them are not as they should be: each number leads to these. */
+/** How many run there, and how many of them are not as they should be, or only said to be: each number of a state leads to these. */
 function running(counts: ClusterCounts, where: Partial<ListQuery>) {
   const bad = countStates(counts).filter(({ state, declared }) => state !== 'ready' || declared > 0);
   const part = ({ state, word, n, declared }: CountedState, at: number) => html`${at > 0 ? ', ' : ': '}${state === 'ready' ? strings.table.byHandOf(declared)
@@ -193,11 +194,11 @@ function renderWhyNot({ status: { state, detail, remedy } }: HxConnection) {
   return [detail, remedy].filter((text) => text !== null).map((text) => html`<p class="messages"><bdi>${sentence(text)}</bdi></p>`);
 }
 
-function renderFacts(facts: HxFacts) {
+function renderFacts(facts: HxFacts, old: boolean) {
   const capacity = describeCapacity(facts);
   const { nodes_online, nodes_configured, alarms, version, read_at } = facts;
-  return html`${capacity ? html`<div class="capacity"><span class=${capacity.tone}>${ring(capacity.used)}</span><p><b>${capacity.percent}</b><br /><span class="soft">${capacity.words}</span></p></div>` : nothing}
-    <dl>
+  return html`${capacity ? html`<div class="capacity ${old ? 'old' : ''}"><span class=${capacity.tone}>${ring(capacity.used)}</span><p><b>${capacity.percent}</b><br /><span class="soft">${capacity.words}</span></p></div>` : nothing}
+    <dl class=${old ? 'old' : ''}>
       ${nodes_online !== null && nodes_configured !== null ? html`<dt>${strings.overview.nodes}</dt><dd>${strings.overview.online(nodes_online, nodes_configured)}</dd>` : nothing}
       ${alarms !== null ? html`<dt>${strings.overview.alarms}</dt><dd class=${alarms > 0 ? 'warning' : ''}>${shortNumber(alarms)}</dd>` : nothing}
       ${version ? html`<dt>${strings.overview.version}</dt><dd>${version}</dd>` : nothing}
