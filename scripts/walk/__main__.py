@@ -12,7 +12,7 @@ from env.places import program
 from .ad_steps import who_can_come, with_ad
 from .hx_steps import PERSON, start_client, with_hx
 from .sabotage import AD_SABOTAGES, SABOTAGES
-from .steps import NODES, STEPS, Ports, Steps, Walk
+from .steps import MACHINE, STEPS, WHOLE, Ports, Steps, Walk
 
 SHOW = {"setup", "world", "init", "check-config", "start", "vcenter-add", "vcenter-register", "vcenter-status", "cluster-add", "hx-connect",
         "ad-domain", "ldap-set", "ldap-test", "role-mapping"}
@@ -71,7 +71,7 @@ def describe(walk: Walk) -> None:
     kaasd, vcenter = walk.kaasd, walk.vcenter
     rows = [f"1. page       {kaasd.url}/ui/      (its certificate is signed by {kaasd.tls.ca_file}; accept it here, a frame does not ask)",
             f"2. HX Connect {walk.hx.url}/      {PERSON} is signed in there: the panel in it lists HX-East without a password;",
-            *(f"              click {cluster}, Nodes, {machine}, which leads to the vCenter" for cluster, machine in NODES.items()),
+            f"              click {WHOLE}, Nodes, {MACHINE}, which leads to the vCenter",
             f"3. vSphere   {walk.client.url}/ui/   the Monitor tab of HX-East in the vSphere Client, as the same person", "",
             f"API       {kaasd.url}/v2/      contract: {kaasd.url}/openapi.yaml",
             f"vCenter   {vcenter.url}      control port: {vcenter.control.url}",

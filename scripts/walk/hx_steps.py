@@ -12,12 +12,13 @@ from env.client_certs import ClientCa
 from env.full import EXTENSION_KEY
 from env.hx_controller import HxController
 from env.prefixproxy import PrefixProxy
-from env.samples import EAST, visible_to
+from env.samples import EAST, FAR, WEST, visible_to
 from hx import HostPage, HxConnect
+from hx.cluster import TIB
 from hx.registration import Record
 from playwright.sync_api import Page
 
-from .steps import HX_EAST, NODES, VIEWER, Steps, Walk, must, with_more
+from .steps import HX_EAST, MACHINE, VIEWER, WHOLE, Steps, Walk, must, with_more
 
 PERSON = f"VSPHERE.LOCAL\\{VIEWER}"  # who is signed in at HX Connect
 HX_SESSION = "com.springpath.sysmgmt.domain-c7"  # of HX's own extension, which it has at the vCenter anyway
@@ -26,10 +27,17 @@ PANEL_SHOT, TAB_SHOT = "panel.png", "tab.png"
 
 
 def start_hx(walk: Walk) -> None:
-    """HX Connect of HX-East, with a user for kaasd, and a client certificate for its service."""
+    """HX Connect of each HX cluster, with a user for kaasd; that of HX-East with a page, and a client certificate for its service."""
     cert = make_server_cert(walk.scratch.path / "hx")
-    walk.hx = HxConnect(cert.cert_file, cert.key_file, HX_EAST, vcenter_datacenter="DC0", vcenter_cluster=HX_EAST, port=walk.ports.hx)
-    walk.hx.accounts["admin"] = walk.hx_password = "S3cret of HX"
+    walk.hx_password = "S3cret of HX"
+    for n, place in enumerate((EAST, WEST, FAR)):
+        datacenter, name = place.split("/")
+        hx = HxConnect(cert.cert_file, cert.key_file, name, f"900418363611422753{n}:5445300663653806560", datacenter, name,
+                       port=0 if n else walk.ports.hx)
+        hx.accounts["admin"] = walk.hx_password
+        walk.hx_of[place] = hx
+    walk.hx_of[WEST].set(resiliency="WARNING", messages=["Storage node hx-west-3 is not reachable"], nodes_online=3, used=34 * TIB)
+    walk.hx = walk.hx_of[EAST]
     walk.hx_sha256 = cert.sha256
     walk.hx_shown = ClientCa(walk.scratch.path / "hx-ca").issue("hx-east")
     walk.host = HostPage(f"{walk.kaasd.url}/ui/panel?hx_cluster={HX_EAST}", lambda: ask_code(walk), PERSON)
@@ -37,17 +45,20 @@ def start_hx(walk: Walk) -> None:
     walk.hx.registrations.find_record = lambda: record_of_us(walk)
     walk.hx.registrations.demand("callback")
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # its threads must not take the signal that ends us
-    walk.stack.enter_context(walk.hx)
+    for hx in walk.hx_of.values():
+        walk.stack.enter_context(hx)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def hx_connect(walk: Walk) -> None:
     """kaasctl hx connect, and service add: kaasd reads HX Connect, and its service may act for the people at its page."""
     ctl = walk.kaasd.ctl
-    ctl.ok("hx", "connect", EAST, "--address", "127.0.0.1", "--port", str(walk.hx.port), "--sha256", walk.hx_sha256, "--password-file", "-",
-           stdin=walk.hx_password + "\n")
-    told = ctl.json("hx", "test", EAST)["status"]
-    must((told["state"], told["facts"] and told["facts"]["name"]) == ("ok", HX_EAST), f"kaasd cannot read HX Connect: {told}")
+    for place, hx in walk.hx_of.items():
+        ctl.ok("hx", "connect", place, "--address", "127.0.0.1", "--port", str(hx.port), "--sha256", walk.hx_sha256, "--password-file", "-",
+               stdin=walk.hx_password + "\n")
+        told = ctl.json("hx", "test", place)["status"]
+        name = told["facts"] and told["facts"]["name"]
+        must((told["state"], name) == ("ok", hx.cluster.name), f"kaasd cannot read HX Connect of {place}: {told}")
     ctl.ok("service", "add", "hx-east", "--hx-cluster", EAST, "--may-delegate", "--certificate", str(walk.hx_shown.cert_file))
 
 
@@ -129,15 +140,14 @@ def see_panel(walk: Walk, opened: Page, visit: int) -> None:
 
 def go_to_machine(walk: Walk, opened: Page) -> None:
     panel = opened.frame_locator("iframe[title=Kubernetes]")
-    cluster, machine = next(iter(NODES.items()))
-    panel.locator("kaas-cluster-table tbody th a").get_by_text(cluster, exact=True).click()
+    panel.locator("kaas-cluster-table tbody th a").get_by_text(WHOLE, exact=True).click()
     panel.get_by_role("navigation", name="Details of the cluster").get_by_role("link", name="Nodes").click()
     with opened.context.expect_page() as client:
-        panel.get_by_role("link", name=f"{machine} opens in the vSphere Client").click()
+        panel.get_by_role("link", name=f"{MACHINE} opens in the vSphere Client").click()
     client.value.wait_for_load_state()
     where = client.value.url
-    must(client.value.get_by_role("heading", name=machine, exact=True).is_visible() and where.startswith(f"https://{walk.vcenter.address}/ui/"),
-         f"the virtual machine {machine} is said to be at {where}")
+    must(client.value.get_by_role("heading", name=MACHINE, exact=True).is_visible() and where.startswith(f"https://{walk.vcenter.address}/ui/"),
+         f"the virtual machine {MACHINE} is said to be at {where}")
 
 
 def start_client(walk: Walk) -> None:
@@ -173,10 +183,9 @@ def look_at_tab(walk: Walk, opened: Page) -> None:
     must(not form.is_visible(), "the plug-in asks for a password")
     names = rows.all_text_contents()
     must(sorted(names) == visible_to(VIEWER, EAST), f"the tab shows {names} to {VIEWER}")
-    cluster, machine = next(iter(NODES.items()))
-    rows.get_by_text(cluster, exact=True).click()
+    rows.get_by_text(WHOLE, exact=True).click()
     tab.get_by_role("navigation", name="Details of the cluster").get_by_role("link", name="Nodes").click()
-    tab.get_by_role("link", name=f"{machine} opens in the vSphere Client").click()
+    tab.get_by_role("link", name=f"{MACHINE} opens in the vSphere Client").click()
     calls = opened.frames[1].evaluate("window.client.calls")
     must([call[:2] for call in calls][-1] == ["navigateToClientView", "vm.summary"], f"the client was asked for {calls}")
 

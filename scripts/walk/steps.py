@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from env import browser, vimclient
@@ -18,7 +20,7 @@ from env.kaasd import Kaasd
 from env.mariadb import Mariadb
 from env.places import TOP, Scratch, free_port, program
 from env.prefixproxy import PrefixProxy
-from env.samples import EAST, SAMPLES, hidden_from, visible_to
+from env.samples import EAST, SAMPLES, Sample, hidden_from, visible_to
 from env.vcenter import StrictVcenter, User, start_strict
 from env.wait import until
 from hx import HostPage, HxConnect
@@ -29,7 +31,11 @@ Step = Callable[["Walk"], None]
 Steps = tuple[tuple[str, Step | None, Step], ...]
 HX_EAST = EAST.split("/")[1]
 VIEWER = "viewer-east"
-NODES = {"prod-1": "k8s-prod-cp-0"}  # a virtual machine of the vCenter that is a node of this sample
+WHOLE = "prod-1"  # the sample of which everything is there
+# its virtual machines, and what they are in it
+NODES = {f"k8s-prod-{kind}-{n}": role for kind, role in (("cp", "control_plane"), ("w", "worker")) for n in range(3)}
+MACHINE = next(iter(NODES))  # the one that people go on to
+BY_HAND = "plain-1"  # nobody reports on it
 
 
 def must(condition: object, text: str) -> None:
@@ -75,6 +81,7 @@ class Walk:
         # HX Connect, its page, and the client certificate of its service
         self.service_port = free_port()
         self.hx: HxConnect
+        self.hx_of: dict[str, HxConnect] = {}  # by place
         self.host: HostPage
         self.hx_shown: ClientCert
         self.hx_sha256 = self.hx_password = ""
@@ -112,8 +119,22 @@ def world(walk: Walk) -> None:
     walk.stack.callback(walk.db.close)
     walk.vcenter = start_strict(walk.scratch, flags=("--listen", f"127.0.0.1:{walk.ports.vcenter}"))
     walk.stack.callback(walk.vcenter.process.kill)
+    make_nodes(walk.vcenter)
     walk.thumbprint = walk.vcenter.sha256
     walk.register_password = walk.unregister_password = walk.vcenter.admin.password
+
+
+def uuid_of(machine: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{machine}.example.test"))
+
+
+def make_nodes(vcenter: StrictVcenter) -> None:
+    """All of them, running; the world that tests share has some."""
+    for machine in vcenter.control.objects("VirtualMachine"):
+        if machine["name"] in NODES:
+            vcenter.control.remove(machine["id"])
+    for n, name in enumerate(NODES):
+        vcenter.control.create_machines("domain-c7", name, host=f"hx-east-{n % 2 + 1}.example.test", instance_uuid=uuid_of(name))
 
 
 def world_answers(walk: Walk) -> None:
@@ -125,6 +146,7 @@ def init(walk: Walk) -> None:
     """kaasctl init: schema, master key, first administrator."""
     ad = walk.ad
     options = {"certificates": None,  # keys as large as they are by default
+               "clusters": {"report_stale_after": "0s"},  # who reports does so once
                "server": {"service_listen": f"127.0.0.1:{walk.service_port}"}, **(kerberos_options(ad) if ad else {})}
     walk.kaasd = Kaasd(walk.scratch, walk.db.socket, options=options, env=ad.env if ad else None, port=walk.ports.kaasd)
     walk.kaasd.init()
@@ -184,11 +206,26 @@ def vcenter_status(walk: Walk) -> None:
 
 
 def cluster_add(walk: Walk) -> None:
+    """Records by an administrator; then what a provisioner reports, but of one."""
     for sample in SAMPLES:
-        nodes = ("--node", f"{NODES[sample.name]},control_plane") if sample.name in NODES else ()
-        walk.kaasd.ctl.ok(*sample_arguments(sample), *nodes)
-    names = walk.curl.ok(200, "GET", "/v2/clusters", token=walk.admin_token).jq("[.items[].name]")
-    must(names == visible_to("admin"), f"the administrator sees {names}")
+        address = f"https://{sample.name}.example.test"
+        walk.kaasd.ctl.ok(*sample_arguments(sample), "--api-endpoint", f"{address}:6443", "--dashboard-url", f"{address}/dashboard")
+    listed = walk.curl.ok(200, "GET", "/v2/clusters", token=walk.admin_token)
+    ids: dict[str, str] = dict(listed.jq("[.items[] | [.name, .id]]"))
+    must(list(ids) == visible_to("admin"), f"the administrator sees {list(ids)}")
+    for sample in SAMPLES:
+        if sample.name != BY_HAND:
+            report(walk, sample, ids[sample.name])
+    nodes, running = f"/v2/clusters/{ids[WHOLE]}/nodes", '[.items[] | select(.vm.power == "on")] | length'
+    until(lambda: walk.curl.ok(200, "GET", nodes, token=walk.admin_token).jq(running) == len(NODES), f"the nodes of {WHOLE} at the vCenter")
+
+
+def report(walk: Walk, sample: Sample, known: str) -> None:
+    body: dict[str, Any] = {"state": sample.state}
+    if sample.name == WHOLE:
+        body["nodes"] = [{"name": name, "role": role, "vm_instance_uuid": uuid_of(name), "kubernetes_version": sample.version,
+                          "address": f"10.20.0.{n}"} for n, (name, role) in enumerate(NODES.items(), 11)]
+    walk.curl.ok(200, "PUT", f"/v2/clusters/{known}/status", body=body, token=walk.admin_token)
 
 
 def begin_session_of(name: str) -> Step:

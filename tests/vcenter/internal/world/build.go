@@ -201,6 +201,7 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 	machine.Config.DatastoreUrl = []types.VirtualMachineConfigInfoDatastoreUrlPair{
 		{Name: at.dc.datastore, Url: "ds:///vmfs/volumes/" + at.dc.datastore + "/"},
 	}
+	machine.Summary.Storage = &types.VirtualMachineStorageSummary{Committed: 14 << 30, Uncommitted: 26 << 30, Unshared: 14 << 30}
 	if spec.PowerOff {
 		return made, nil
 	}
