@@ -14,5 +14,6 @@ src_inventory_libinventory_a_SOURCES = \
     src/inventory/query.h \
     src/inventory/render.c \
     src/inventory/render.h \
+    src/inventory/resolve.c \
     src/inventory/snapshot.c \
     src/inventory/snapshot.h

@@ -422,6 +422,10 @@ const struct grant *inventory_find_grant(const struct inventory_platform *p, con
     return i < p->grants_count && !grant_compare(&p->grants[i], like) ? &p->grants[i] : NULL;
 }
 
+size_t inventory_first_vsphere(const struct inventory_platform *platform, const char *vcenter_id) {
+    return LOWER_BOUND(platform->vsphere_count, at, strcmp(platform->vsphere[at].ref.vcenter_id, vcenter_id) < 0);
+}
+
 const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref) {
     const struct vsphere_cluster *on = inventory_find_vsphere(platform, ref);
     size_t index = on ? platform->hx_of_vsphere[on - platform->vsphere] : SIZE_MAX;

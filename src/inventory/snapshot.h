@@ -145,3 +145,5 @@ const struct grant *inventory_find_grant(const struct inventory_platform *platfo
 bool inventory_hx_is_called(const struct inventory_platform *platform, const struct hx_cluster *hx, const char *reference);
 /* HX cluster on a vSphere cluster, whether present or gone; NULL if none. */
 const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref);
+/* The index of the first vSphere cluster of this vCenter, whose clusters are neighbours; where there is none, of the one behind. */
+size_t inventory_first_vsphere(const struct inventory_platform *platform, const char *vcenter_id);

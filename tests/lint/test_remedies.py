@@ -28,7 +28,7 @@ OPEN = {
     ("src/cli/commands/cmd_vcenter_status.c", "vcenter add", "ADDRESS"),
     ("src/config/ovf_env.c", "vcenter register", "VCENTER"),
     ("src/inventory/query.c", "hx connect", "HX"),
-    ("src/inventory/query.c", "vcenter add", "ADDRESS"),
+    ("src/inventory/resolve.c", "vcenter add", "ADDRESS"),
     ("src/pilot/pilot_hx.c", "hx publish", "HX"),
     ("src/pilot/pilot_inventory.c", "hx connect", "HX"),
     ("src/setup/backup_health.c", "backup", "FOLDER"),
