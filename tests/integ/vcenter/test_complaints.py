@@ -58,8 +58,9 @@ def findings(world: World) -> dict[str, dict[str, Any]]:
 
 
 def other_daemon(world: World) -> Kaasd:
-    """Another installation: a database server and a key of its own are what makes it one; here a database of its own is enough."""
-    kaasd = Kaasd(world.scratch, world.db.socket, "other", options={"database": {"socket": str(world.db.socket), "name": "other"}})
+    """Another installation: a database server and a key of its own are what makes it one; here a database with its accounts is enough."""
+    kaasd = Kaasd(world.scratch, world.db.socket, "other", options={"database": {
+        "socket": str(world.db.socket), "name": "other", "user": "other", "owner_user": "other_owner"}})
     kaasd.init()
     kaasd.start()
     return kaasd

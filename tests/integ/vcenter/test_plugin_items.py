@@ -9,7 +9,7 @@ from env import vimclient
 from env.clock import clocked_world
 from env.full import World, add_vcenter, register, sample_arguments
 from env.samples import PLAIN, Sample
-from env.watching import add_cluster, drop_hx, nodes, placed, present, until, vsphere
+from env.watching import add_cluster, drop_hx, nodes, placed, present, until, until_watching, vsphere
 from pyVmomi import vim
 
 pytestmark = pytest.mark.slow
@@ -156,6 +156,7 @@ def tickets(world: World) -> int:
 def test_the_vcenter_is_asked_about_a_session_once_a_minute() -> None:
     with clocked_world("items") as (world, clock):
         world.join()
+        until_watching(world)  # what it finds first of permissions counts at once
         session, other = client_session(world, "viewer-east"), client_session(world, "no-rights")
 
         def sees(who: str) -> bool:
