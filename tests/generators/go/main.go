@@ -55,8 +55,10 @@ func main() {
 	ctx := context.WithValue(context.Background(), kaas.ContextAccessToken, token.GetAccessToken())
 
 	fmt.Println(told(must(api.ClustersAPI.ListClusters(ctx).Execute())))
-	place := kaas.VsphereClusterByPathAsVsphereClusterRef(kaas.NewVsphereClusterByPath(vcenter, path))
-	record := kaas.NewClusterCreate("of-go", []kaas.VsphereClusterRef{place}, "1.31.2", *kaas.NewReplicasInput(3), *kaas.NewReplicasInput(2))
+	place := kaas.NewVsphereClusterByPath(path)
+	place.SetVcenter(vcenter)
+	places := []kaas.VsphereClusterRef{kaas.VsphereClusterByPathAsVsphereClusterRef(place)}
+	record := kaas.NewClusterCreate("of-go", places, "1.31.2", *kaas.NewReplicasInput(3), *kaas.NewReplicasInput(2))
 	made := must(api.ClustersAPI.CreateCluster(ctx).ClusterCreate(*record).Execute())
 	fmt.Println("created", made.GetName())
 	read := must(api.ClustersAPI.GetCluster(ctx, made.GetId()).Execute())
