@@ -428,3 +428,24 @@ int change_store_load(struct store *store, struct change_positions *positions, s
     set_position(positions, seq + out->count);
     return 0;
 }
+
+struct inventory_snapshot *world_now;
+
+int world_set_up(void **state) {
+    (void)state;
+    world_fill();
+    world_now = world_snapshot();
+    return 0;
+}
+
+int world_tear_down(void **state) {
+    (void)state;
+    inventory_snapshot_unref(world_now);
+    world_reset();
+    return 0;
+}
+
+void world_renew(void) {
+    inventory_snapshot_unref(world_now);
+    world_now = world_snapshot();
+}

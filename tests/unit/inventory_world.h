@@ -72,6 +72,12 @@ void world_fill(void);
 /* A snapshot of the world as it is; one reference. */
 struct inventory_snapshot *world_snapshot(void);
 
+/* For cmocka: a filled world, and a snapshot of it. world_renew takes another one, of what it has become. */
+extern struct inventory_snapshot *world_now;
+int world_set_up(void **state);
+int world_tear_down(void **state);
+void world_renew(void);
+
 struct inventory;
 /* The first fragment of the cluster n, as the directory shows it now, contains the text. */
 bool world_shows(struct inventory *directory, unsigned n, const char *text);

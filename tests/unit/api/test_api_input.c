@@ -9,22 +9,6 @@
 #include "limits.h"
 #include "str.h"
 
-static struct inventory_snapshot *snapshot;
-
-static int set_up(void **state) {
-    (void)state;
-    world_fill();
-    snapshot = world_snapshot();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    inventory_snapshot_unref(snapshot);
-    world_reset();
-    return 0;
-}
-
 static json_t *parse(const char *text) {
     json_t *json = NULL;
     struct err err = {0};
@@ -45,7 +29,7 @@ static int create(const char *text, struct cluster **out, struct err *err) {
     struct cluster *c = NULL;
     int rc = member_json_check(body, &h_clusters_create_body, NULL, err);
     if (!rc)
-        rc = cluster_input_create(body, snapshot->platform, &BY, &c, err);
+        rc = cluster_input_create(body, world_now->platform, &BY, &c, err);
     if (!rc) {
         c->id = str_dup(world_cluster_id(77));
         rc = cluster_check(c, err);
@@ -61,7 +45,7 @@ static int patch(struct cluster *c, const char *text, unsigned *parts, struct er
     int rc = member_json_check(body, &h_clusters_patch_body, NULL, err);
     *parts = 0;
     if (!rc)
-        rc = cluster_input_patch(body, snapshot->platform, &BY, c, parts, err);
+        rc = cluster_input_patch(body, world_now->platform, &BY, c, parts, err);
     return rc ? rc : cluster_check(c, err);
 }
 
@@ -231,8 +215,8 @@ static void an_ambiguous_place_stays_ambiguous(void **state) {
     struct err err = {0};
     (void)state;
     (void)world_add_vsphere(VC_A, "domain-c71", "DC0", "HX-East");
-    inventory_snapshot_unref(snapshot);
-    snapshot = world_snapshot();
+    inventory_snapshot_unref(world_now);
+    world_now = world_snapshot();
     assert_int_equal(create("{\"name\":\"x\"," LEAST "}", NULL, &err), ERR_AMBIGUOUS);
     assert_non_null(strstr(err.remedy, "domain-c71"));
 }
@@ -332,10 +316,10 @@ static void labels_have_a_limit(void **state) {
         (void)json_object_set_new(labels, key, json_string("v"));
     }
     body = json_pack("{sO}", "labels", labels);
-    assert_int_equal(cluster_input_patch(body, snapshot->platform, &BY, c, &parts, NULL), 0);
+    assert_int_equal(cluster_input_patch(body, world_now->platform, &BY, c, &parts, NULL), 0);
     assert_int_equal(c->labels_count, KAAS_LABELS_COUNT_MAX);
     (void)json_object_set_new(labels, "one-more", json_string("v"));
-    assert_int_equal(cluster_input_patch(body, snapshot->platform, &BY, c, &parts, NULL), ERR_UNPROCESSABLE);
+    assert_int_equal(cluster_input_patch(body, world_now->platform, &BY, c, &parts, NULL), ERR_UNPROCESSABLE);
 }
 
 static void nulls_empty_what_may_be_empty(void **state) {
@@ -412,7 +396,7 @@ static void a_place_named_twice_is_one(void **state) {
     assert_int_equal(c->placement.count, 1);
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, world_set_up, world_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -8,27 +8,11 @@
 #include "query.h"
 #include "str.h"
 
-static struct inventory_snapshot *snapshot;
 static struct viewer_key admin;
 
 static int set_up(void **state) {
-    (void)state;
-    world_fill();
-    snapshot = world_snapshot();
     admin = world_admin();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    inventory_snapshot_unref(snapshot);
-    world_reset();
-    return 0;
-}
-
-static void renew(void) {
-    inventory_snapshot_unref(snapshot);
-    snapshot = world_snapshot();
+    return world_set_up(state);
 }
 
 struct answer {
@@ -47,7 +31,7 @@ static struct answer ask(const struct viewer_key *viewer, const struct inventory
         q.limit = 100;
     strbuf_init(&text, 1U << 24);
     struct inventory_page page = {.text = &text};
-    a.rc = inventory_list_clusters(snapshot, viewer, &q, &page, &a.err);
+    a.rc = inventory_list_clusters(world_now, viewer, &q, &page, &a.err);
     a.etag = page.etag_hash;
     a.candidates = page.candidates;
     if (!a.rc)
@@ -79,7 +63,7 @@ static void filters(void **state) {
     (void)state;
     world.clusters[0].description = str_dup("Für die Tests in GAMMA");
     world.clusters[1].state = CLUSTER_DEGRADED;
-    renew();
+    world_renew();
     expect(&admin, QUERY(0), "alpha beta delta epsilon gamma");
     expect(&admin, QUERY(.text = "GAMMA"), "alpha gamma");
     expect(&admin, QUERY(.text = "nothing"), "");
@@ -109,7 +93,7 @@ static void add_labels(void) {
     add_label(&world.clusters[0], "team", "Shop");
     add_label(&world.clusters[1], "env", "production");
     add_label(&world.clusters[2], "team", "");
-    renew();
+    world_renew();
 }
 
 static void a_text_is_looked_for_in_all_that_the_list_shows(void **state) {
@@ -217,7 +201,7 @@ static void an_hx_cluster_is_found_by_all_that_it_is_called(void **state) {
     world.hx[0].address = str_dup("old.example.com");
     world.hx[0].connection_address = str_dup("hx-east.example.com");
     world.hx[1].address = str_dup("10.0.0.9");
-    renew();
+    world_renew();
     expect(&admin, QUERY(.hx_cluster = "Production"), "alpha epsilon gamma");
     expect(&admin, QUERY(.hx_cluster = "1:2"), "alpha epsilon gamma");
     expect(&admin, QUERY(.hx_cluster = "HX-EAST.example.com"), "alpha epsilon gamma");
@@ -229,7 +213,7 @@ static void an_hx_cluster_is_found_by_all_that_it_is_called(void **state) {
     assert_int_equal(ask(&admin, QUERY(.hx_cluster = "Production", .vcenter = "vc-b")).rc, ERR_HX_NAME_UNKNOWN);
     free(world.hx[1].address);
     world.hx[1].address = str_dup("production"); /* an address is one without case, a name is not */
-    renew();
+    world_renew();
     assert_int_equal(ask(&admin, QUERY(.hx_cluster = "Production")).rc, ERR_AMBIGUOUS);
     expect(&admin, QUERY(.hx_cluster = "PRODUCTION"), "beta gamma");
     for (const char *const *wrong =
@@ -244,7 +228,7 @@ static void an_id_that_became_another_s_is_answered_with_that(void **state) {
     assert_int_equal(ask(&admin, QUERY(.hx_cluster_id = old_id)).rc, ERR_NOT_FOUND);
     world.hx_aliases[0] = (struct hx_alias){old_id, id};
     world.hx_aliases_count = 1;
-    renew();
+    world_renew();
     expect(&admin, QUERY(.hx_cluster_id = old_id), "alpha epsilon gamma");
     expect(&admin, QUERY(.hx_cluster_id = HX_A70), "beta gamma");
 }
@@ -258,12 +242,12 @@ static void a_name_that_was_not_read_is_told_to_those_who_see_the_hx_cluster(voi
     assert_true(ask(&sees_one, QUERY(.hx_cluster = "East")).err.remedy[0]);
     assert_int_equal(ask(&sees_none, QUERY(.hx_cluster = "East")).rc, ERR_NOT_FOUND);
     has_told(&world.hx[0], "Production", "1:2");
-    renew();
+    world_renew();
     assert_int_equal(ask(&sees_one, QUERY(.hx_cluster = "East")).rc,
                      ERR_NOT_FOUND); /* those that it does not see were not read */
     assert_int_equal(ask(&admin, QUERY(.hx_cluster = "East")).rc, ERR_HX_NAME_UNKNOWN);
     world.hx[1].is_gone = world.hx[2].is_gone = true;
-    renew();
+    world_renew();
     assert_int_equal(ask(&admin, QUERY(.hx_cluster = "East")).rc, ERR_NOT_FOUND);
     object_set_done(&one);
     object_set_done(&none);
@@ -273,7 +257,7 @@ static void unknown_invisible_and_gone_hx_clusters_are_one_404(void **state) {
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     has_told(&world.hx[0], "HX-East", "1:2");
-    renew();
+    world_renew();
     struct answer unknown = ask(&viewer, QUERY(.hx_cluster = "HX-Best")),
                   invisible = ask(&viewer, QUERY(.hx_cluster = "HX-West"));
     (void)state;
@@ -284,7 +268,7 @@ static void unknown_invisible_and_gone_hx_clusters_are_one_404(void **state) {
     assert_string_equal(unknown.err.remedy, invisible.err.remedy);
     assert_int_equal(ask(&viewer, QUERY(.hx_cluster_id = HX_A70)).rc, ERR_NOT_FOUND);
     world.hx[0].is_gone = true;
-    renew();
+    world_renew();
     assert_int_equal(ask(&viewer, QUERY(.hx_cluster = "HX-East")).rc, ERR_NOT_FOUND);
     object_set_done(&set);
 }
@@ -309,9 +293,9 @@ static void a_hidden_part_does_not_match_a_vcenter(void **state) {
     struct viewer_key viewer = world_viewer(VC_B, "domain-c7", &set);
     (void)state;
     world_add_grant("vc:somebody", GRANT_VSPHERE_CLUSTER, VC_A "/domain-c7");
-    renew();
+    world_renew();
     viewer.grants =
-        policy_grants_of(snapshot->platform->grants, snapshot->platform->grants_count, "vc:somebody", &viewer.grants_count);
+        policy_grants_of(world_now->platform->grants, world_now->platform->grants_count, "vc:somebody", &viewer.grants_count);
     expect(&viewer, QUERY(.vcenter = "vc-b"), "delta"); /* epsilon's part there is hidden */
     expect(&viewer, QUERY(.vcenter = "vc-a"), "alpha epsilon gamma");
     object_set_done(&set);
@@ -335,7 +319,7 @@ static void fill_many(void) {
         c->created_at_ms = 1700000000000 + n % 5; /* many ties */
         c->updated_at_ms = 1700000000000 - n % 7;
     }
-    renew();
+    world_renew();
 }
 
 static void walk(enum inventory_sort sort, bool is_descending, unsigned limit) {
@@ -396,7 +380,7 @@ static void pages_of_large_records_end_early(void **state) {
         memset(c->description, 'x', n == 5 ? 9 * LARGE_BYTES : LARGE_BYTES);
         c->created_at_ms = 1700000000000 + n;
     }
-    renew();
+    world_renew();
     for (unsigned kind = 0; kind < 4; kind++) {
         _cleanup_free_ char *cursor = NULL;
         unsigned seen = 0;
@@ -410,7 +394,7 @@ static void pages_of_large_records_end_early(void **state) {
             const json_t *items;
             strbuf_init(&text, KAAS_JSON_REPLY_BYTES_MAX);
             query.cursor = cursor;
-            assert_int_equal(inventory_list_clusters(snapshot, &admin, &query, &page, &err), 0);
+            assert_int_equal(inventory_list_clusters(world_now, &admin, &query, &page, &err), 0);
             assert_true(text.len < KAAS_PAGE_BYTES_MAX + 200);
             assert_int_equal(json_parse(text.data, text.len, &json, NULL), 0);
             items = json_object_get(json, "items");
@@ -433,7 +417,7 @@ static void states_order_from_good_to_bad(void **state) {
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(of); i++)
         world.clusters[i].state = of[i];
-    renew();
+    world_renew();
     expect(&admin, QUERY(.sort = INVENTORY_SORT_STATE), "beta epsilon delta alpha gamma");
     expect(&admin, QUERY(.sort = INVENTORY_SORT_STATE, .is_descending = true), "gamma alpha delta epsilon beta");
 }
@@ -447,7 +431,7 @@ static void equal_ones_order_by_name(void **state) {
         c->state = CLUSTER_READY;
         c->workers_ready = c->workers_desired = c->control_plane_ready = c->control_plane_desired = 1;
     }
-    renew();
+    world_renew();
     for (size_t i = 0; i < UNIT_COUNT(by); i++) {
         expect(&admin, QUERY(.sort = by[i]), "alpha beta delta epsilon gamma");
         expect(&admin, QUERY(.sort = by[i], .is_descending = true), "alpha beta delta epsilon gamma");
@@ -460,7 +444,7 @@ static void every_state_has_a_place_in_the_order(void **state) {
     world_reset();
     for (unsigned n = 0; n < CLUSTER_STATE_COUNT; n++)
         world_add_cluster(n, cluster_state_name(n))->state = n;
-    renew();
+    world_renew();
     a = ask(&admin, QUERY(.sort = INVENTORY_SORT_STATE));
     char got[200];
     names_of(&a, got, sizeof(got));
@@ -475,7 +459,7 @@ static void replicas_order_by_how_many_are_wanted_then_ready(void **state) {
         world.clusters[i].workers_ready = world.clusters[i].control_plane_desired = ready[i];
         world.clusters[i].workers_desired = desired[i];
     }
-    renew();
+    world_renew();
     expect(&admin, QUERY(.sort = INVENTORY_SORT_WORKERS), "delta gamma beta alpha epsilon");
     expect(&admin, QUERY(.sort = INVENTORY_SORT_WORKERS, .is_descending = true), "epsilon alpha beta gamma delta");
     expect(&admin, QUERY(.sort = INVENTORY_SORT_CONTROL_PLANE), "beta gamma epsilon alpha delta"); /* -1 and 0: none */
@@ -489,15 +473,15 @@ static void hx_clusters_order_as_far_as_they_are_seen(void **state) {
     free(world.hx[0].name);
     world.hx[0].name = str_dup("HX-Zulu");
     (void)world_add_cluster(6, "nowhere");
-    renew();
+    world_renew();
     expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere delta beta alpha epsilon gamma");
     expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER, .is_descending = true), "alpha epsilon gamma beta delta nowhere");
     world.hx[0].is_gone = true;
-    renew();
+    world_renew();
     expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "alpha epsilon nowhere delta beta gamma");
     world.hx[0].is_gone = false;
     memcpy(world.hx[0].name, "HX-Alfa", sizeof("HX-Alfa"));
-    renew();
+    world_renew();
     expect(&admin, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER), "nowhere alpha epsilon gamma delta beta");
     expect(&viewer, QUERY(.sort = INVENTORY_SORT_HX_CLUSTER),
            "beta gamma"); /* both on HX-West: that gamma is on HX-Alfa stays hidden */
@@ -515,7 +499,7 @@ static void versions_order_by_number(void **state) {
         free(c->kubernetes_version);
         c->kubernetes_version = str_dup(versions[n]);
     }
-    renew();
+    world_renew();
     a = ask(&admin, QUERY(.sort = INVENTORY_SORT_KUBERNETES_VERSION));
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(json_get_string(json_array_get(json_object_get(a.json, "items"), i), "kubernetes_version"),
@@ -537,7 +521,7 @@ static struct inventory_counts counts_of(const struct viewer_key *viewer, const 
     struct inventory_candidates candidates;
     struct inventory_counts counts;
     size_t sum = 0;
-    assert_int_equal(inventory_count_clusters(snapshot, viewer, query, &candidates, &counts, NULL), 0);
+    assert_int_equal(inventory_count_clusters(world_now, viewer, query, &candidates, &counts, NULL), 0);
     for (size_t i = 0; i < CLUSTER_STATE_COUNT; i++)
         sum += counts.by_state[i];
     assert_int_equal(sum, counts.total);
@@ -589,9 +573,9 @@ static void the_total_counts_what_any_rule_shows(void **state) {
     world_place(elsewhere, VC_A, "domain-c99");
     world_place(elsewhere, VC_A, "domain-c7");
     (void)world_add_cluster(7, "nowhere");
-    renew();
+    world_renew();
     viewer.grants =
-        policy_grants_of(snapshot->platform->grants, snapshot->platform->grants_count, "vc:somebody", &viewer.grants_count);
+        policy_grants_of(world_now->platform->grants, world_now->platform->grants_count, "vc:somebody", &viewer.grants_count);
     expect(&viewer, QUERY(0), "beta delta elsewhere gamma");
     expect_total(&viewer, QUERY(0), 4);
     expect_total(&admin, QUERY(0), 7);
@@ -608,7 +592,7 @@ static void the_total_of_a_limited_caller_is_limited(void **state) {
     struct object_set set = {0};
     (void)state;
     limited.limits = world_add_service("service-1", HX_A70);
-    renew();
+    world_renew();
     expect_total(&limited, QUERY(0), 0);
     limited.role = ROLE_SERVICE;
     expect(&limited, QUERY(0), "beta gamma");
@@ -631,7 +615,7 @@ static void the_total_has_no_cluster_whose_placement_shows_to_nobody(void **stat
     world_place(world_add_cluster(7, "beside-1"), VC_A, "domain-c999");
     world_place(world_add_cluster(8, "beside-2"), VC_A, "domain-c999");
     (void)world_add_vsphere(VC_A, "domain-c999", "DC0", "Last");
-    renew();
+    world_renew();
     expect(&viewer, QUERY(0), "beside-1 beside-2");
     expect_total(&viewer, QUERY(0), 2);
     expect_total(&admin, QUERY(0), 8);
@@ -646,7 +630,7 @@ static void counts_are_by_state(void **state) {
     (void)state;
     world.clusters[1].state = CLUSTER_FAILED;
     world.clusters[2].state = CLUSTER_DEGRADED;
-    renew();
+    world_renew();
     counts = counts_of(&admin, QUERY(0));
     assert_int_equal(counts.by_state[CLUSTER_READY], 3);
     assert_int_equal(counts.by_state[CLUSTER_FAILED], 1);
@@ -656,10 +640,10 @@ static void counts_are_by_state(void **state) {
     assert_int_equal(counts.by_state[CLUSTER_FAILED], 0);
     counts = counts_of(&admin, QUERY(.state_mask = 1U << CLUSTER_FAILED));
     assert_int_equal(counts.total, 1);
-    assert_int_equal(inventory_count_clusters(snapshot, &admin, QUERY(.hx_cluster = "HX-East"), &candidates, &counts, NULL),
+    assert_int_equal(inventory_count_clusters(world_now, &admin, QUERY(.hx_cluster = "HX-East"), &candidates, &counts, NULL),
                      ERR_AMBIGUOUS);
     assert_int_equal(candidates.count, 2);
-    assert_int_equal(inventory_count_clusters(snapshot, &east, QUERY(.hx_cluster = "HX-West"), &candidates, &counts, NULL),
+    assert_int_equal(inventory_count_clusters(world_now, &east, QUERY(.hx_cluster = "HX-West"), &candidates, &counts, NULL),
                      ERR_HX_NAME_UNKNOWN);
     object_set_done(&set);
 }
@@ -700,7 +684,7 @@ static void a_cursor_survives_changes_between_pages(void **state) {
     world_remove_cluster(world_cluster_id(2)); /* the last one of the page itself */
     (void)world_add_cluster(7, "aardvark");    /* before the cursor: not shown again */
     (void)world_add_cluster(8, "cobalt");      /* behind it */
-    renew();
+    world_renew();
     expect(&admin, QUERY(.limit = 100, .cursor = cursor), "cobalt delta epsilon gamma");
     json_decref(first.json);
 }
@@ -748,21 +732,21 @@ static void the_tag_changes_with_the_page_and_only_then(void **state) {
     struct viewer_key viewer = world_viewer(VC_A, "domain-c7", &set);
     uint64_t part = etag_of(&viewer, QUERY(0));
     (void)state;
-    renew();
+    world_renew();
     assert_int_equal(etag_of(&admin, q), before);
     world.clusters[2].workers_desired = 9; /* gamma, on the next page */
-    renew();
+    world_renew();
     assert_int_equal(etag_of(&admin, q), before);
     assert_int_not_equal(etag_of(&viewer, QUERY(0)), part);
     world.clusters[0].workers_desired = 9; /* alpha */
-    renew();
+    world_renew();
     assert_int_not_equal(etag_of(&admin, q), before);
     world.clusters[0].workers_desired = 5;
-    renew();
+    world_renew();
     assert_int_equal(etag_of(&admin, q), before);
     while (world.clusters_count > 2) /* the same two, but no next page */
         world_remove_cluster(world.clusters[2].id);
-    renew();
+    world_renew();
     assert_int_not_equal(etag_of(&admin, q), before);
     object_set_done(&set);
 }
@@ -770,7 +754,7 @@ static void the_tag_changes_with_the_page_and_only_then(void **state) {
 static uint64_t digest_of(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {
     struct inventory_candidates candidates;
     uint64_t digest = 0;
-    assert_int_equal(inventory_digest_clusters(snapshot, viewer, query, &candidates, &digest, NULL), 0);
+    assert_int_equal(inventory_digest_clusters(world_now, viewer, query, &candidates, &digest, NULL), 0);
     return digest;
 }
 
@@ -782,7 +766,7 @@ static void the_tag_and_the_digest_change_with_the_total(void **state) {
     const uint64_t viewer_tag = etag_of(&viewer, q), digest = digest_of(&admin, q), viewer_digest = digest_of(&viewer, q);
     (void)state;
     world_place(world_add_cluster(6, "zulu"), VC_A, "domain-c70"); /* behind the page, and not for the viewer */
-    renew();
+    world_renew();
     assert_int_not_equal(etag_of(&admin, q), tag);
     assert_int_not_equal(etag_of(&admin, far), far_tag);
     assert_int_not_equal(digest_of(&admin, q), digest);
@@ -800,7 +784,7 @@ static void a_hidden_change_leaves_the_tag(void **state) {
     free(world.vsphere[1].name);
     world.vsphere[1].name = str_dup("HX-Renamed"); /* domain-c70, the other part of gamma */
     world.clusters[1].workers_desired = 9;         /* beta */
-    renew();
+    world_renew();
     assert_int_equal(etag_of(&viewer, QUERY(0)), before);
     object_set_done(&set);
 }
@@ -839,7 +823,7 @@ static void two_thousand_clusters(void **state) {
         if (world.clusters_count < WORLD_CLUSTERS_MAX)
             world_place(world_add_cluster(n, name), VC_A, n % 2 ? "domain-c7" : "domain-c70");
     }
-    renew();
+    world_renew();
     do {
         struct answer a;
         query.cursor = cursor;
@@ -857,7 +841,7 @@ static void two_thousand_clusters(void **state) {
     object_set_done(&set);
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, world_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

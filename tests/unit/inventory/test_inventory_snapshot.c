@@ -8,32 +8,16 @@
 #include "query.h"
 #include "str.h"
 
-static struct inventory_snapshot *snapshot;
-
-static int set_up(void **state) {
-    (void)state;
-    world_fill();
-    snapshot = world_snapshot();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    inventory_snapshot_unref(snapshot);
-    world_reset();
-    return 0;
-}
-
 static void finds_clusters(void **state) {
     (void)state;
     for (unsigned n = 1; n <= 5; n++)
-        assert_string_equal(inventory_find_cluster(snapshot, world_cluster_id(n))->record->id, world_cluster_id(n));
-    assert_null(inventory_find_cluster(snapshot, world_cluster_id(0)));
-    assert_null(inventory_find_cluster(snapshot, world_cluster_id(6)));
-    assert_null(inventory_find_cluster(snapshot, ""));
-    assert_string_equal(inventory_find_cluster_by_name(snapshot, "gamma")->record->id, world_cluster_id(3));
-    assert_null(inventory_find_cluster_by_name(snapshot, "gam"));
-    assert_null(inventory_find_cluster_by_name(snapshot, "gammas"));
+        assert_string_equal(inventory_find_cluster(world_now, world_cluster_id(n))->record->id, world_cluster_id(n));
+    assert_null(inventory_find_cluster(world_now, world_cluster_id(0)));
+    assert_null(inventory_find_cluster(world_now, world_cluster_id(6)));
+    assert_null(inventory_find_cluster(world_now, ""));
+    assert_string_equal(inventory_find_cluster_by_name(world_now, "gamma")->record->id, world_cluster_id(3));
+    assert_null(inventory_find_cluster_by_name(world_now, "gam"));
+    assert_null(inventory_find_cluster_by_name(world_now, "gammas"));
 }
 
 static void an_empty_world_is_fine(void **state) {
@@ -50,12 +34,12 @@ static void an_empty_world_is_fine(void **state) {
 static void finds_hx_by_whole_reference(void **state) {
     struct object_ref c7 = {VC_A, "domain-c7"}, c70 = {VC_A, "domain-c70"}, c9 = {VC_B, "domain-c9"}, none = {VC_A, "domain-c"};
     (void)state;
-    assert_string_equal(inventory_find_hx_on(snapshot->platform, &c7)->id, HX_A7);
-    assert_string_equal(inventory_find_hx_on(snapshot->platform, &c70)->id, HX_A70);
-    assert_null(inventory_find_hx_on(snapshot->platform, &c9));
-    assert_null(inventory_find_hx_on(snapshot->platform, &none));
-    assert_string_equal(inventory_find_hx(snapshot->platform, HX_B7)->name, "HX-East");
-    assert_null(inventory_find_hx(snapshot->platform, "hx"));
+    assert_string_equal(inventory_find_hx_on(world_now->platform, &c7)->id, HX_A7);
+    assert_string_equal(inventory_find_hx_on(world_now->platform, &c70)->id, HX_A70);
+    assert_null(inventory_find_hx_on(world_now->platform, &c9));
+    assert_null(inventory_find_hx_on(world_now->platform, &none));
+    assert_string_equal(inventory_find_hx(world_now->platform, HX_B7)->name, "HX-East");
+    assert_null(inventory_find_hx(world_now->platform, "hx"));
 }
 
 static void resolves_vcenters(void **state) {
@@ -64,14 +48,14 @@ static void resolves_vcenters(void **state) {
     struct err err = {0};
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(a_words); i++) {
-        assert_int_equal(inventory_resolve_vcenter(snapshot->platform, a_words[i], &vc, &err), 0);
+        assert_int_equal(inventory_resolve_vcenter(world_now->platform, a_words[i], &vc, &err), 0);
         assert_string_equal(vc->id, VC_A);
     }
-    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-", &vc, &err), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vcenter(world_now->platform, "vc-", &vc, &err), ERR_NOT_FOUND);
     assert_true(err.remedy[0]);
-    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-", &vc, NULL), ERR_NOT_FOUND);
-    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-a.example.com:44", &vc, NULL), ERR_NOT_FOUND);
-    assert_int_equal(inventory_resolve_vcenter(snapshot->platform, "vc-a:443", &vc, NULL),
+    assert_int_equal(inventory_resolve_vcenter(world_now->platform, "vc-", &vc, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vcenter(world_now->platform, "vc-a.example.com:44", &vc, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vcenter(world_now->platform, "vc-a:443", &vc, NULL),
                      ERR_NOT_FOUND); /* a name has no port */
 }
 
@@ -118,16 +102,16 @@ static void one_word_for_two_vcenters_is_ambiguous(void **state) {
 }
 
 static void resolves_vsphere_clusters(void **state) {
-    const struct vcenter *vc = inventory_find_vcenter(snapshot->platform, VC_A);
+    const struct vcenter *vc = inventory_find_vcenter(world_now->platform, VC_A);
     const struct vsphere_cluster *found = NULL;
     (void)state;
-    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "DC0/HX-East", &found, NULL), 0);
+    assert_int_equal(inventory_resolve_vsphere(world_now->platform, vc, "DC0/HX-East", &found, NULL), 0);
     assert_string_equal(found->ref.moref, "domain-c7");
-    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c70", &found, NULL), 0);
+    assert_int_equal(inventory_resolve_vsphere(world_now->platform, vc, "domain-c70", &found, NULL), 0);
     assert_string_equal(found->ref.moref, "domain-c70");
-    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c", &found, NULL), ERR_NOT_FOUND);
-    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "DC1/HX-East", &found, NULL), ERR_NOT_FOUND);
-    assert_int_equal(inventory_resolve_vsphere(snapshot->platform, vc, "domain-c9", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vsphere(world_now->platform, vc, "domain-c", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vsphere(world_now->platform, vc, "DC1/HX-East", &found, NULL), ERR_NOT_FOUND);
+    assert_int_equal(inventory_resolve_vsphere(world_now->platform, vc, "domain-c9", &found, NULL), ERR_NOT_FOUND);
 }
 
 /* As vCenter, govc, our own status and people write them. */
@@ -253,7 +237,7 @@ static void a_vcenter_counts_for_its_own_objects(void **state) {
     } rows[] = {{1, 1}, {2, 0}, {3, 1}, {4, 0}, {5, 1}};
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
-        const struct policy_view view = view_of(snapshot, &viewer, rows[i].n);
+        const struct policy_view view = view_of(world_now, &viewer, rows[i].n);
         assert_int_equal(view.parts, rows[i].mask);
         assert_int_equal(view.is_visible, rows[i].mask != 0);
     }
@@ -310,7 +294,7 @@ static json_t *show(const struct viewer_key *viewer, unsigned n) {
     json_t *json = NULL;
     uint64_t etag = 0;
     strbuf_init(&text, 1U << 20);
-    assert_int_equal(inventory_show_cluster(snapshot, viewer, world_cluster_id(n), &text, &etag, NULL), 0);
+    assert_int_equal(inventory_show_cluster(world_now, viewer, world_cluster_id(n), &text, &etag, NULL), 0);
     assert_int_equal(json_parse(text.data, text.len, &json, NULL), 0);
     return json;
 }
@@ -353,8 +337,8 @@ static void invisible_and_unknown_answer_alike(void **state) {
     uint64_t etag = 0;
     (void)state;
     strbuf_init(&text, 1U << 20);
-    assert_int_equal(inventory_show_cluster(snapshot, &viewer, world_cluster_id(2), &text, &etag, &invisible), ERR_NOT_FOUND);
-    assert_int_equal(inventory_show_cluster(snapshot, &viewer, world_cluster_id(9), &text, &etag, &unknown), ERR_NOT_FOUND);
+    assert_int_equal(inventory_show_cluster(world_now, &viewer, world_cluster_id(2), &text, &etag, &invisible), ERR_NOT_FOUND);
+    assert_int_equal(inventory_show_cluster(world_now, &viewer, world_cluster_id(9), &text, &etag, &unknown), ERR_NOT_FOUND);
     at = strstr(unknown.text, "000000000009");
     assert_non_null(at);
     at[11] = '2';
@@ -369,7 +353,7 @@ static void any_combination_of_parts_can_be_shown(void **state) {
     struct object_set set = {0};
     struct viewer_key viewer = world_viewer(VC_A, "domain-c1 domain-c3", &set);
     struct cluster *c = world_add_cluster(6, "wide");
-    struct inventory_snapshot *before = snapshot;
+    struct inventory_snapshot *before = world_now;
     json_t *placement;
     (void)state;
     for (int i = 1; i <= 4; i++) {
@@ -378,7 +362,7 @@ static void any_combination_of_parts_can_be_shown(void **state) {
         (void)world_add_vsphere(VC_A, moref, "DC0", moref);
         world_place(c, VC_A, moref);
     }
-    snapshot = world_snapshot();
+    world_now = world_snapshot();
     _cleanup_json_ json_t *json = show(&viewer, 6);
     placement = json_object_get(json, "placement");
     assert_int_equal(json_array_size(json_object_get(placement, "vsphere_clusters")), 2);
@@ -401,7 +385,7 @@ static char *repeat(const char *unit, size_t count) {
 static void the_largest_record_can_be_rendered(void **state) {
     struct cluster *c = world_add_cluster(6, "large");
     struct viewer_key admin = world_admin();
-    struct inventory_snapshot *before = snapshot;
+    struct inventory_snapshot *before = world_now;
     (void)state;
     c->description = repeat("\x01", KAAS_DESCRIPTION_CHARS_MAX); /* six bytes each in JSON */
     c->state_reason = repeat("\x01", KAAS_DESCRIPTION_CHARS_MAX);
@@ -417,7 +401,7 @@ static void the_largest_record_can_be_rendered(void **state) {
         (void)snprintf(moref, sizeof(moref), "domain-c%070d", i);
         world_place(c, VC_A, moref);
     }
-    snapshot = world_snapshot();
+    world_now = world_snapshot();
     _cleanup_json_ json_t *json = show(&admin, 6);
     assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "vsphere_clusters")),
                      KAAS_PLACEMENTS_PER_CLUSTER_MAX);
@@ -443,17 +427,17 @@ static void objects_of_interest_carry_something(void **state) {
 
 static void a_gone_hx_cluster_is_not_shown_with_clusters(void **state) {
     struct viewer_key admin = world_admin();
-    struct inventory_snapshot *before = snapshot;
+    struct inventory_snapshot *before = world_now;
     (void)state;
     world.hx[0].is_gone = true;
-    snapshot = world_snapshot();
+    world_now = world_snapshot();
     _cleanup_json_ json_t *json = show(&admin, 1);
     assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "hx_clusters")), 0);
     assert_int_equal(json_array_size(json_object_get(json_object_get(json, "placement"), "vsphere_clusters")), 1);
     inventory_snapshot_unref(before);
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, world_set_up, world_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

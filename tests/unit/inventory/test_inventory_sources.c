@@ -9,35 +9,19 @@
 #include "str.h"
 #include "strbuf.h"
 
-static struct inventory_snapshot *snapshot;
 static struct viewer_key admin;
 
 #define QUERY(...) (&(struct inventory_cluster_query){__VA_ARGS__})
 
 static int set_up(void **state) {
-    (void)state;
-    world_fill();
-    snapshot = world_snapshot();
     admin = world_admin();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    inventory_snapshot_unref(snapshot);
-    world_reset();
-    return 0;
-}
-
-static void renew(void) {
-    inventory_snapshot_unref(snapshot);
-    snapshot = world_snapshot();
+    return world_set_up(state);
 }
 
 static struct inventory_counts counts_of(const struct viewer_key *viewer, const struct inventory_cluster_query *query) {
     struct inventory_candidates candidates;
     struct inventory_counts counts;
-    assert_int_equal(inventory_count_clusters(snapshot, viewer, query, &candidates, &counts, NULL), 0);
+    assert_int_equal(inventory_count_clusters(world_now, viewer, query, &candidates, &counts, NULL), 0);
     return counts;
 }
 
@@ -51,13 +35,13 @@ static void counts_tell_what_is_ready_by_hand_only(void **state) {
     assert_int_equal(counts_of(&admin, QUERY(0)).ready_declared, 5); /* all of them were typed */
     world.clusters[1].state = CLUSTER_DEGRADED;
     assert_int_equal(str_replace(&world.clusters[2].state_source, "reported", NULL), 0);
-    renew();
+    world_renew();
     counts = counts_of(&admin, QUERY(0));
     assert_int_equal(counts.by_state[CLUSTER_READY], 4);
     assert_int_equal(counts.ready_declared, 3);
     assert_int_equal(counts_of(&admin, QUERY(.state_mask = 1U << CLUSTER_DEGRADED)).ready_declared, 0);
-    assert_int_equal(inventory_get_visible_hx(snapshot, &east, HX_A7, &hx, NULL), 0);
-    inventory_count_on_hx(snapshot, &east, hx, &counts);
+    assert_int_equal(inventory_get_visible_hx(world_now, &east, HX_A7, &hx, NULL), 0);
+    inventory_count_on_hx(world_now, &east, hx, &counts);
     const struct inventory_counts listed = counts_of(&east, QUERY(.hx_cluster_id = HX_A7));
     assert_memory_equal(&counts, &listed, sizeof(counts));
     assert_true(counts.ready_declared < counts.by_state[CLUSTER_READY]);
@@ -72,9 +56,9 @@ static void an_hx_cluster_of_a_row_has_its_place(void **state) {
     char got[200] = "";
     (void)state;
     assert_int_equal(str_replace(&world.vsphere[1].datacenter, NULL, NULL), 0);
-    renew();
+    world_renew();
     strbuf_init(&text, 1U << 20);
-    assert_int_equal(inventory_list_clusters(snapshot, &admin, QUERY(.limit = 10), &page, NULL), 0);
+    assert_int_equal(inventory_list_clusters(world_now, &admin, QUERY(.limit = 10), &page, NULL), 0);
     assert_int_equal(json_parse(text.data, text.len, &answer, NULL), 0);
     for (size_t i = 0; i < json_array_size(json_object_get(answer, "items")); i++) {
         const json_t *placement = json_object_get(json_array_get(json_object_get(answer, "items"), i), "placement");
@@ -86,7 +70,7 @@ static void an_hx_cluster_of_a_row_has_its_place(void **state) {
     assert_string_equal(got, "HX-East:DC0/HX-East HX-West:null HX-East:DC1/HX-East HX-East:DC0/HX-East HX-East:DC0/HX-East");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, world_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
