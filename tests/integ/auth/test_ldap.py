@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import json
 import socket
+import socketserver
+import ssl
+import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import pytest
 import requests
 from env.ad import AdWorld, LdapWorld, openldap, people
 from env.api import Api
+from env.certs import make_server_cert
 from env.kaasd import Kaasd
 from env.mariadb import Mariadb
 from env.places import Scratch, free_port
@@ -336,6 +340,58 @@ def test_walk_ends(place: Place, change: dict[str, Any], step: str) -> None:
             assert place.state("bad") == "failing" and place.health("bad")["remedy"]
     finally:
         place.admin.expect(204, "DELETE", "/v2/ldap/bad")
+
+
+# What domain controllers say with code 49 although the password is right; the first is one of Windows Server 2022, recorded.
+SAID = {
+    "data 80090346": ("80090346: LdapErr: DSID-0C090569, comment: AcceptSecurityContext error, data 80090346, v4563", "channel bindings"),
+    "data 57": ("80090308: LdapErr: DSID-0C0903C8, comment: AcceptSecurityContext error, data 57, v2580", "a parameter of the request"),
+}
+
+
+def tlv(tag: int, value: bytes) -> bytes:
+    """In BER, with the length in its long form."""
+    return bytes([tag, 0x82]) + len(value).to_bytes(2, "big") + value
+
+
+@contextmanager
+def controller_that_says(folder: Path, diagnostic: str) -> Iterator[dict[str, Any]]:
+    """What to configure of a server of LDAP that answers each bind with code 49 and this text (RFC 4511, 4.2.2), and nothing else."""
+    cert = make_server_cert(folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert.cert_file, cert.key_file)
+
+    class Connection(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError), context.wrap_socket(self.request, server_side=True) as tls:
+                while asked := tls.recv(4096):
+                    number = asked[asked.index(b"\x02\x01") + 2]  # messageID of a short message
+                    bound = tlv(0x61, b"\x0a\x01\x31" + tlv(0x04, b"") + tlv(0x04, diagnostic.encode()))
+                    tls.sendall(tlv(0x30, bytes([0x02, 0x01, number]) + bound))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Connection) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield {"urls": [f"ldaps://127.0.0.1:{server.server_address[1]}"], "ca_file": str(cert.ca_file)}
+        server.shutdown()
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_a_way_that_is_refused_is_no_wrong_password(place: Place, said: str) -> None:
+    """It meets everybody: an administrator is told what to change, and nobody that the password is wrong."""
+    text, reason = SAID[said]
+    with controller_that_says(place.kaasd.folder / said.replace(" ", "-"), text) as server:
+        place.add("bad", **server)
+        try:
+            report = place.admin.expect(200, "POST", "/v2/ldap/bad/test", json={"username": "alice"})
+            (failed,) = (f for f in report["findings"] if f["status"] == "failed")
+            assert failed["step"] == "bind" and reason in failed["finding"] and "ldap:// address" in failed["remedy"], failed
+            answer = place.try_login("alice", place.ad.passwords["alice"], "bad")
+            assert answer.status_code == 502, answer.text
+            assert answer.json()["detail"] == "the directory bad cannot be asked at the moment"
+            assert "ldap:// address" in place.health("bad")["remedy"]
+        finally:
+            place.admin.expect(204, "DELETE", "/v2/ldap/bad")
 
 
 def test_command_line(place: Place) -> None:
