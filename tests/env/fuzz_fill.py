@@ -439,6 +439,7 @@ class Filler:
             query.pop(self.dice.choice(["hx_cluster", "hx_cluster_id"]))
         if "hx_cluster" in query or "hx_cluster_id" in query:
             query.pop("vsphere_cluster", None)
+            query.pop("on_hx", None)
         if "vsphere_cluster" in query and "vcenter" not in query:
             query["vcenter"] = self.pick("vcenter")
         if self.operation == "listNodesOn":
