@@ -331,6 +331,7 @@ static void names_without_case(void **state) {
     }
     assert_true(name_same(NULL, NULL));
     assert_false(name_same(NULL, ""));
+    assert_false(name_same("a\x80", "a\xc2\x80")); /* a byte that is no UTF-8 is not the sign of that number */
     assert_true(name_is_ascii("anna"));
     assert_false(name_is_ascii("ann\u00e4"));
 }
