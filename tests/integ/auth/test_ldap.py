@@ -4,6 +4,7 @@ changes there."""
 from __future__ import annotations
 
 import json
+import re
 import socket
 import socketserver
 import ssl
@@ -309,6 +310,7 @@ def test_walk(place: Place) -> None:
         report = place.admin.expect(200, "POST", f"/v2/ldap/{source}/test", json={"username": name})
         assert all(outcome in ("ok", "warning") for found in steps(report).values() for outcome in found), report
         assert list(steps(report)) == ["name", "connect", "tls", "bind", "base", "user", "groups"]
+        assert report["findings"][0]["finding"] == "127.0.0.1 is an address, no name has to be looked up"
     assert "may not sign in" in str(place.admin.expect(200, "POST", "/v2/ldap/pw/test", json={"username": "dora"}))
 
 
@@ -316,6 +318,7 @@ def test_walk(place: Place) -> None:
     ({"urls": ["ldaps://no-such-host.invalid"]}, "name"),
     ({"urls": ["ldaps://127.0.0.1:1"]}, "connect"),
     ({"ca_file": None, "ca_pem": "LAB"}, "tls"),
+    ({"urls": ["ldaps://localhost:1"]}, "connect"),
     ({"bind_password": "wrong"}, "bind"),
     ({"search_base": "OU=Nowhere,DC=ad,DC=test"}, "base"),
     ({"user_filter": "(&(objectClass=computer)(cn={name}))"}, "user"),
@@ -329,6 +332,8 @@ def test_walk_ends(place: Place, change: dict[str, Any], step: str) -> None:
         failed = [f for f in report["findings"] if f["status"] == "failed"]
         assert report["status"] == "failed" and failed and {f["step"] for f in failed} == {step}, report
         assert all(f["remedy"] for f in failed)
+        if "ldaps://localhost:1" in change.get("urls", []):
+            assert re.match(r"localhost is (127\.0\.0\.1|::1)", report["findings"][0]["finding"])
         if step in ("name", "bind"):
             assert "kaasctl ldap set bad " in failed[0]["remedy"]
         after = report["findings"][report["findings"].index(failed[0]) + 1]
@@ -385,7 +390,8 @@ def test_a_way_that_is_refused_is_no_wrong_password(place: Place, said: str) -> 
         try:
             report = place.admin.expect(200, "POST", "/v2/ldap/bad/test", json={"username": "alice"})
             (failed,) = (f for f in report["findings"] if f["status"] == "failed")
-            assert failed["step"] == "bind" and reason in failed["finding"] and "ldap:// address" in failed["remedy"], failed
+            assert failed["step"] == "bind" and reason in failed["finding"] and text in failed["finding"], failed
+            assert "ldap:// address" in failed["remedy"]
             answer = place.try_login("alice", place.ad.passwords["alice"], "bad")
             assert answer.status_code == 502, answer.text
             assert answer.json()["detail"] == "the directory bad cannot be asked at the moment"

@@ -285,9 +285,10 @@ def test_the_certificate_that_kaasd_made_is_checked_as_well(daemon: Kaasd) -> No
 )
 def test_a_ca_file_without_a_certificate_is_refused(daemon: Kaasd, section: str, key: str, others: dict[str, str]) -> None:
     wrong = daemon.folder / "wrong.pem"
-    wrong.write_text("not a certificate\n")
     daemon.write_config({section: {key: str(wrong), **others}})
-    refused(daemon.check_config(), f"{section}.{key}: ", "holds no PEM certificate")
+    for coding, told in (("utf-8", "holds no PEM certificate"), ("utf-16", "is UTF-16, not UTF-8")):
+        wrong.write_text("not a certificate\n", encoding=coding)
+        refused(daemon.check_config(), f"{section}.{key}: ", told)
 
 
 def test_a_database_by_tcp_needs_a_ca(daemon: Kaasd) -> None:
