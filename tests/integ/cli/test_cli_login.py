@@ -116,7 +116,11 @@ def test_the_password_is_asked_for(person: Person) -> None:
 
 
 def test_a_token_that_ends_is_exchanged(person: Person) -> None:
+    """And no other: each exchange ends what another kaasctl has in hand."""
     person.login()
+    (fresh,) = person.kept()
+    assert person.whoami() == person.name
+    assert person.kept() == [fresh]
     before = person.change(token_ends_at_ms=0)
     assert person.whoami() == person.name
     (after,) = person.kept()

@@ -110,6 +110,14 @@ def test_a_wrong_option_leaves_no_configuration(ctl: Kaasctl, fresh_db: Mariadb)
     ctl.ok("init", "--database-socket", str(fresh_db.socket))
 
 
+def test_an_account_that_the_database_of_this_host_refuses_is_told_with_the_way_out(ctl: Kaasctl, fresh_db: Mariadb) -> None:
+    result = ctl.run("init", "--database-socket", str(fresh_db.socket), "--database-admin", "nobody", "--database-admin-password-file", "-",
+                     stdin="x\n")
+    assert result.returncode == UNREACHABLE
+    for words in ("the database refused the account", "run this as root on the host of the database", "--database-admin NAME"):
+        assert words in result.stderr, result.stderr
+
+
 def test_init_goes_on_where_it_was_interrupted(ctl: Kaasctl, etc: Path, fresh_db: Mariadb) -> None:
     fresh_db.stop()
     result = ctl.run("init", "--database-socket", str(fresh_db.socket))
