@@ -104,6 +104,8 @@ def test_names_are_fit_for_xargs(own: World) -> None:
     assert set(own.kaasd.ctl.ok("-o", "name", "hx", "list").split()) == hx
     for one in hx:
         own.kaasd.ctl.ok("hx", "set", one, "--name", "")
+    keys = own.kaasd.ctl.json("key", "list")  # an id is all that they have
+    assert own.kaasd.ctl.ok("-o", "name", "key", "list").split() == [key["kid"] for key in keys] and keys
     assert "for what lists and shows" in fails(own, USAGE, "-o", "name", "user", "add", "nobody")
     assert not [user for user in own.kaasd.ctl.json("user", "list") if user["name"] == "nobody"]
 
