@@ -40,7 +40,7 @@ def test_from_the_list_and_back(mock: MockKaasd, make_page: MakePage) -> None:
     assert page.evaluate("location.hash") == f"{PROD}?q=prod&sort=-name"
     page.get_by_role("link", name="Back to the list").click()
     expect(link).to_be_focused()
-    assert watched.names() == ["prod-2", "prod-1"]
+    watched.expect_names(["prod-2", "prod-1"])
     expect(page).to_have_title("Kubernetes clusters · Harmony KaaS")
     page.go_back()
     expect(page.get_by_role("heading", name="prod-2", exact=True)).to_be_visible()

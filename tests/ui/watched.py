@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import ConsoleMessage, Frame, Page
+from playwright.sync_api import ConsoleMessage, Frame, Locator, Page, expect
 
 AXE = Path(__file__).resolve().parents[2] / "ui-plugin/node_modules/axe-core/axe.min.js"
 # Reported by the browser itself for each answer with an error status; the tests ask for such answers on purpose.
@@ -86,8 +86,15 @@ class WatchedPage:
         self.page.locator("kaas-header").get_by_role("button", name="Change password").click()
 
     def names(self) -> list[str]:
-        """Names of the clusters in the table, in their order."""
-        return self.page.locator("kaas-cluster-table tbody th a").all_text_contents()
+        """Names of the clusters that the table shows now, in their order."""
+        return self._names().all_text_contents()
+
+    def expect_names(self, names: list[str]) -> None:
+        """Waits until the table shows these clusters in this order."""
+        expect(self._names()).to_have_text(names)
+
+    def _names(self) -> Locator:
+        return self.page.locator("kaas-cluster-table tbody th a")
 
     def axe(self, *without: str) -> list[str]:
         """What axe-core finds wrong, by the rules of WCAG 2.2 A and AA and its best practices, but for the rules that are left out."""
