@@ -236,18 +236,17 @@ def page() -> Count:
 
 def browser() -> Count:
     """The page in Chromium against a stand-in that is held to the contract; the contract itself."""
-    shutil.rmtree(PICTURES, ignore_errors=True)
     return in_browser("browser", "not rare")
 
 
 def pictures() -> Count:
-    """The states that are seen seldom, too: with `browser` before it, build/pictures has them all."""
-    return in_browser("pictures", "rare")
+    """The states that are seen seldom, too, and a picture of each in build/pictures."""
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    return in_browser("pictures", "rare or pictured", {"KAAS_SHOTS": str(PICTURES)})
 
 
-def in_browser(name: str, tests: str) -> Count:
-    return pytest(name, "ui", "-n", "3", "--dist", "worksteal", choice=("-m", tests), env={"KAAS_SHOTS": str(PICTURES)},
-                  limit_s=SUITE_LIMIT_S)
+def in_browser(name: str, tests: str, env: dict[str, str] | None = None) -> Count:
+    return pytest(name, "ui", "-n", "3", "--dist", "worksteal", choice=("-m", tests), env=env, limit_s=SUITE_LIMIT_S)
 
 
 def contract() -> Count:

@@ -25,6 +25,14 @@ def pytest_configure() -> None:
         raise pytest.UsageError("the page is not built: run npm ci and npm run build in ui-plugin, or scripts/setup")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes pictures can be asked for by this: pytest -m pictured."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "shots" in item.fixturenames:
+            item.add_marker("pictured")
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """All pictures on one page, when the last worker is done."""
     folder = Path(os.environ.get("KAAS_SHOTS", ""))
@@ -75,12 +83,12 @@ def make_page(browser: Browser) -> Iterator[MakePage]:
 
 
 @pytest.fixture
-def shots(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Page, str], None]:
-    """Takes screenshots into KAAS_SHOTS, or a temporary folder."""
-    folder = Path(os.environ.get("KAAS_SHOTS") or tmp_path)
-    folder.mkdir(parents=True, exist_ok=True)
+def shots() -> Callable[[Page, str], None]:
+    """Takes screenshots into KAAS_SHOTS, if that is set."""
+    folder = os.environ.get("KAAS_SHOTS")
 
     def shot(page: Page, name: str) -> None:
-        page.screenshot(path=folder / f"{name}.png", full_page=True)
+        if folder:
+            page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
     return shot

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from env.contract import Contract
+from env.contract import contract
 from env.prefixproxy import Server
 from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, HX_FACTS, NODES, RULES, USAGE
 
@@ -382,7 +382,8 @@ class Handler(BaseHTTPRequestHandler):
                 return status, {**headers, "KaaS-Watch-Cursor": cursor}, body
             if time.monotonic() >= end:
                 return 204, {"KaaS-As-Of": iso(datetime.now(UTC)), "KaaS-Watch-Cursor": cursor}, b""
-            time.sleep(max(0.05, 5 * (time.monotonic() - begin)))  # however many clusters there are
+            if self.server.ended.wait(max(0.05, 5 * (time.monotonic() - begin))):  # however many clusters there are
+                raise Refusal(503, "unavailable", "stopped")
             if session["id"] in self.world.ended:
                 raise Refusal(401, "session_ended", "The session has ended.", "Sign in again.")
             rows = self.rows(asked)
@@ -513,7 +514,8 @@ class MockKaasd:
     def __init__(self, port: int = 0) -> None:
         self.server = Server(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
-        self.server.contract = Contract()
+        self.server.contract = contract()
+        self.server.ended = threading.Event()
         self.server.world = self.world = World()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
@@ -522,6 +524,7 @@ class MockKaasd:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.server.ended.set()
         self.server.shutdown()
         self.server.server_close()
 

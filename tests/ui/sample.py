@@ -6,7 +6,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from env.contract import Contract
+from env.contract import contract
 
 VCENTER = "6f1d0f9e-0a53-4a8e-8a54-2f1f9f3f6f10"
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -43,7 +43,7 @@ BY_MOREF = {h["vsphere_cluster"]["moref"]: h for h in HX_CLUSTERS}
 
 
 Count = tuple[int | None, int]
-MEMBERS = Contract().document["components"]["schemas"]["Cluster"]["required"]
+MEMBERS = contract().document["components"]["schemas"]["Cluster"]["required"]
 
 
 def cluster(name: str, state: str, places: list[dict[str, Any]], control: Count = (3, 3), workers: Count = (3, 3),
@@ -160,7 +160,7 @@ HX_CONNECTIONS = [
     connection(HX_WEST, resiliency="UNHEALTHY", space="WARNING", messages="Storage node hx-3 is not reachable", used_bytes=36 << 40,
                nodes_online=3, alarms=2),
     connection(HX_LAB, "failing")]
-FACTS = Contract().document["components"]["schemas"]["HxClusterFacts"]["required"]
+FACTS = contract().document["components"]["schemas"]["HxClusterFacts"]["required"]
 # What everybody is told; the last one was read before it was lost.
 HX_FACTS = {c["hx_cluster"]["id"]: {member: c["status"]["facts"][member] for member in FACTS} for c in HX_CONNECTIONS[:2]}
 HX_FACTS[HX_LAB["id"]] = HX_FACTS[HX_EAST["id"]] | {"read_at": ago(hours=5)}
