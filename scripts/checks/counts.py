@@ -16,7 +16,7 @@ class Count:
 
     passed: int = 0
     failed: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list, compare=False)  # what failed programs wrote
+    said: list[str] = field(default_factory=list, compare=False)  # what failed programs wrote, and what tests warn of
     flaky: list[str] = field(default_factory=list)  # failed first and passed when run again: what tests/FLAKY is to hold
 
     def add(self, name: str, ok: bool) -> None:
@@ -82,6 +82,7 @@ def of_junit(report: Path) -> Count:
         bad = [found for kind in ("failure", "error", "skipped") if (found := case.find(kind)) is not None]
         count.add(f"{case.get('classname')}::{case.get('name')}", not bad)
         count.said += [said_of(found) for found in bad[:1]]
+        count.said += [f"  warning: {told.get('value')}" for told in case.iter("property") if told.get("name") == "warning"]
     return count
 
 

@@ -66,8 +66,13 @@ def depth(node: Node, level: int = 0) -> int:
     return deepest
 
 
-def functions(path: Path) -> Iterator[Function]:
-    for node in walk(tree(path), "function_definition"):
+@cache
+def functions(path: Path) -> tuple[Function, ...]:
+    return tuple(functions_of(tree(path)))
+
+
+def functions_of(root: Node) -> Iterator[Function]:
+    for node in walk(root, "function_definition"):
         head = declarator(node)
         body = node.child_by_field_name("body")
         if not head or not body:

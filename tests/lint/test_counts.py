@@ -41,6 +41,14 @@ def test_junit(tmp_path: Path) -> None:
     assert counts.of_junit(report) == counts.Count(1, ["m::b", "m::c"])
 
 
+def test_warnings_of_tests_that_passed_are_told(tmp_path: Path) -> None:
+    report = tmp_path / "r.xml"
+    report.write_text('<testsuites><testsuite><testcase classname="m" name="a"><properties><property name="warning" value="a.c is long"/>'
+                      '<property name="other" value="x"/></properties></testcase></testsuite></testsuites>')
+    count = counts.of_junit(report)
+    assert (count.passed, count.said) == (1, ["  warning: a.c is long"])
+
+
 def test_go_events() -> None:
     events = [{"Action": "pass", "Package": "p", "Test": "A"}, {"Action": "fail", "Package": "p", "Test": "B"},
               {"Action": "fail", "Package": "p"}, {"Action": "fail", "Package": "broken"}, {"Action": "pass", "Package": "q"}]
