@@ -72,7 +72,7 @@ bool option_eq(const struct option *o, const void *a, const void *b);
 /* "a duration of 1m to 1h": what the option takes, for messages and the reference page. */
 void option_describe(const struct option *o, struct strbuf *out);
 
-/* option_check.c */
+/* What a value of this kind must look like beyond its type: 0, or ERR_INVALID and what is expected. */
 option_check_fn option_check_listen, option_check_url, option_check_proxy, option_check_network, option_check_hx_name,
     option_check_host, option_check_identifier, option_check_privilege, option_check_extension_key, option_check_email,
     option_check_replica, option_check_http_proxy;
@@ -83,14 +83,14 @@ struct config_place {
     size_t line, column;
 };
 
-/* config_report.c: adds a line about a fault; remedy may be "". */
+/* Adds a line about a fault; remedy may be "". */
 void config_report_add(struct config_report *report, const struct config_place *place, const char *text, const char *remedy);
 bool config_report_is_full(const struct config_report *report);
 
-/* config_files.c: the remedy for a file that this user has no right to read. Returns err->code. */
+/* The remedy for a file that this user has no right to read. Returns err->code. */
 int config_tell_user(struct err *err);
 
-/* config_yaml.c: reads a text over what `target` holds, with the line of each option set in `lines` (one per row). Faults go to `report`. */
+/* Reads a text over what `target` holds, with the line of each option set in `lines` (one per row). Faults go to `report`. */
 struct config_source {
     const char *name, *text;
     size_t n;

@@ -69,7 +69,7 @@ int http_client_run(struct http_client *client, const struct http_exchange *exch
 bool http_client_has_sent(const struct http_client *client);
 
 /* What one binds oneself to who speaks to this server: "tls-server-end-point:" and the digest of the certificate of the newest connection, also a kept one
- * (x509_binding.h; 85 bytes are enough). ERR_NOT_FOUND if there was no TLS handshake yet; ERR_UNPROCESSABLE for a certificate that one cannot bind to;
+ * (x509.h; 85 bytes are enough). ERR_NOT_FOUND if there was no TLS handshake yet; ERR_UNPROCESSABLE for a certificate that one cannot bind to;
  * ERR_NOMEM. */
 int http_client_get_end_point(const struct http_client *client, uint8_t *out, size_t max, size_t *n, struct err *err);
 

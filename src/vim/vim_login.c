@@ -326,7 +326,7 @@ int vim_exchange_session(struct vim_client *client, struct err *err) {
                          : err_set(err, ERR_NOT_REGISTERED, "there is no session with vCenter %s", client->peer);
 }
 
-/* -- sOAP calls of SessionManager that both our own and other people's sessions need ------------------------------- */
+/* -- SOAP calls of SessionManager that both our own and other people's sessions need ------------------------------- */
 
 static const struct member session_texts[] = {
     MEMBER(vim_user_session, key),

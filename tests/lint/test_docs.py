@@ -1,4 +1,4 @@
-"""The documents tell the truth: error codes, options, files and functions that they name are there, and no page is forgotten."""
+"""The documents tell the truth: error codes, options and functions that they name are there, and no page is forgotten."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -41,28 +41,6 @@ def test_the_architecture_is_read_in_ten_minutes() -> None:
 def test_the_example_is_as_short_as_it_is_said_to_be() -> None:
     assert "in less than 200 lines" in (TOP / "docs/hx-integration.md").read_text()
     assert (TOP / "examples/hx-client/hx_client.py").read_text().count("\n") < 200
-
-
-# sources of MariaDB, Lightwave and Linux; what a run of checks writes; the pattern of names of migrations
-OTHER_FILES = {"mysql.h", "vmdir/server/schema/matchingrule.c", "fs/smb/client/winucase.c", "build/logs/full.txt",
-               "sql/NNNN_what.sql", "NNNN_what.sql"}
-
-
-def is_there(name: str, present: set[str]) -> bool:
-    """By its path from the top where it has one, else anywhere."""
-    return f"/{name}" in present if name.startswith(("src/", "tests/", "scripts/", "sql/")) else any(
-        path.endswith(f"/{name}") for path in present)
-
-
-def test_the_documents_name_no_file_that_is_gone() -> None:
-    present = {f"/{path.relative_to(TOP)}" for path in csource.tracked()}
-    name_of_file = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:c|h|def|sql|wsdl|xsd|py|sh|txt))[`:]")
-    pages = [page for page in csource.tracked("*.md") if page.name != "CHANGELOG.md"]  # which tells of what was
-    named = {(page, name) for page in pages for name in name_of_file.findall(page.read_text())} - {
-        (page, name) for page in pages for name in OTHER_FILES}
-    gone = sorted(f"{page.relative_to(TOP)}: {name}" for page, name in named if not is_there(name, present))
-    assert len(named) > 300
-    assert not gone, "no such file any more:\n" + "\n".join(gone)
 
 
 def test_the_architecture_names_no_function_that_is_gone() -> None:

@@ -1,7 +1,7 @@
 /* Local users and their passwords, grants, role mappings, the audit log. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which passwords are good enough is model/password.c, hashing port/passwd.c, proving one service/signon. */
+ * src/port/passwd.c hashes passwords; src/auth/login/login.c proves one. */
 #include "access.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Local users, and people and programs whose credential was checked elsewhere, become sessions; directories are asked again about them. Layer 5 (auth).
- * How they are asked is the affair of service/identity. Credentials that vCenters check are signon_vcenter.c.
+ * The LDAP directories are asked by src/auth/userdir. Credentials that vCenters check are signon_vcenter.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "login.h"
 

@@ -21,7 +21,7 @@
 
 struct signon;
 
-/* Makes the room, empty. ERR_NOMEM. Freed by signon_free when no call runs. */
+/* Makes it, with no session yet. ERR_NOMEM. Freed by signon_free when no call runs. */
 int signon_new(const struct signon_options *options, struct signon **out, struct err *err);
 void signon_free(struct signon *signon); /* NULL is allowed */
 /* For sign-ons from now on; sessions that are too many end with the next one. */

@@ -1,7 +1,7 @@
 /* Who people and programs are, asked from those who know it: directories, Kerberos, service accounts. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Not here: sessions and what they may do (service/signon). What the room needs of that is handed in by src/daemon. */
+ * Not here: sessions and what they may do (src/auth/session). What is needed of that src/daemon hands in. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct identity_options {
     void *on_written_arg;
 };
 
-/* Makes the room; asks nobody yet. ERR_NOMEM. */
+/* Makes it; asks no directory yet. ERR_NOMEM. */
 int identity_new(const struct identity_options *options, struct identity **out, struct err *err);
 /* Refuses further work and ends what waits, for KDCs in the whole process: before the servers stop. NULL is allowed. */
 void identity_stop(struct identity *identity);

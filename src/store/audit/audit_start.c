@@ -72,7 +72,7 @@ int audit_store_open_key(struct store *store, struct seal *seal, struct err *err
     return rc;
 }
 
-/* -- the end of the chain in the state folder (audit_start.h) ------------------------------------------------------ */
+/* -- the end of the chain in the state folder ---------------------------------------------------------------------- */
 
 /* The file: a line "REPLICA HEAD TIME", where HEAD is what the row of the replica had, in hexadecimal, and so signed for this replica; lines
  * with # are comments. */

@@ -200,7 +200,7 @@ int audit_store_write_notes(struct store *store, struct err *err);
 /* Writes the line with the result OPERATION_PENDING, whatever the record says, and the row under this new id. */
 int operation_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err);
 
-/* How a operation ended. All borrowed. */
+/* How an operation ended. All borrowed. */
 struct operation_end {
     const char *id;
     const struct audit_record *record;

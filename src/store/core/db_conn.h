@@ -110,7 +110,7 @@ int db_pool_new(const struct store_options *options, struct audit_side *audit, s
 void db_pool_free(struct store *store); /* NULL is allowed */
 CLEANUP_DEFINE(struct store, db_pool_free);
 
-/* What store_new has put there (audit_side.h). */
+/* What store_new has put there (audit_tx.h). */
 struct audit_side *store_audit_side(struct store *store);
 
 /* Gives a connection, an idle one (pinged if it was idle for long) or a new one. Waits for borrow_timeout_ms: ERR_BUSY. While the

@@ -88,7 +88,7 @@ char *session_agent(const struct link_env *env, const char *task);
 /* The line that `actor` (NULL: this replica by itself) does `what` to a vCenter: action, object and reason as far as they are known. Texts are borrowed. */
 struct audit_record platform_audit_make(const struct link_env *env, const struct actor *actor, const struct audit_event *what);
 
-/* A operation under way: its id in operation_store.h; "": it has not begun. */
+/* An operation under way: its id in audit_store.h; "": it has not begun. */
 struct platform_begun {
     char id[UUID_TEXT_BYTES];
 };

@@ -15,7 +15,7 @@
 
 struct platform;
 
-/* Makes the room without links. ERR_NOMEM. */
+/* Makes the set, without links. ERR_NOMEM. */
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err);
 
 /* Ends the worker pools and watches of all links and logs out of every vCenter, all at the same time; the clients of platform_open_client have a moment

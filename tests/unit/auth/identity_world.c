@@ -1,4 +1,4 @@
-/* Directories in memory for tests of service/identity. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Directories in memory for tests of src/auth/userdir. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include <stdarg.h>

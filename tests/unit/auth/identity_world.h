@@ -1,4 +1,4 @@
-/* Directories in memory for tests of service/identity: the place of src/ldap's connections and of the table of sources. Filters are read as a server
+/* Directories in memory for tests of src/auth/userdir: the place of src/ldap's connections and of the table of sources. Filters are read as a server
  * reads them, so that a name which gets into one unescaped finds what it should not. SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
