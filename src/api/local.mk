@@ -19,41 +19,41 @@ src_api_libapi_a_SOURCES = \
     src/api/core/reply.c \
     src/api/core/reply.h \
     src/api/core/routes.def \
-    src/api/handlers/cluster_input.c \
-    src/api/handlers/cluster_input.h \
-    src/api/handlers/cluster_list.c \
-    src/api/handlers/cluster_list.h \
-    src/api/handlers/cluster_watch.c \
-    src/api/handlers/cluster_watch.h \
-    src/api/handlers/h_audit.c \
-    src/api/handlers/h_clusters.c \
-    src/api/handlers/h_clusters_import.c \
-    src/api/handlers/h_explain.c \
-    src/api/handlers/h_grants.c \
-    src/api/handlers/h_hx.c \
-    src/api/handlers/h_hx_connections.c \
-    src/api/handlers/h_hx_credentials.c \
-    src/api/handlers/h_keys.c \
-    src/api/handlers/h_ldap.c \
-    src/api/handlers/h_login.c \
-    src/api/handlers/h_operation.c \
-    src/api/handlers/h_panel.c \
-    src/api/handlers/h_role_mappings.c \
-    src/api/handlers/h_services.c \
-    src/api/handlers/h_sessions.c \
-    src/api/handlers/h_users.c \
-    src/api/handlers/h_vcenters.c \
-    src/api/handlers/h_vcenters_join.c \
-    src/api/handlers/login_call.c \
-    src/api/handlers/login_call.h \
-    src/api/handlers/member_json.c \
-    src/api/handlers/member_json.h \
-    src/api/handlers/name_lookup.c \
-    src/api/handlers/name_lookup.h \
-    src/api/handlers/plugin_manifest.c \
-    src/api/handlers/plugin_manifest.h \
-    src/api/handlers/views.c \
-    src/api/handlers/views.h
+    src/api/handlers/clusters/cluster_input.c \
+    src/api/handlers/clusters/cluster_input.h \
+    src/api/handlers/clusters/cluster_list.c \
+    src/api/handlers/clusters/cluster_list.h \
+    src/api/handlers/clusters/cluster_watch.c \
+    src/api/handlers/clusters/cluster_watch.h \
+    src/api/handlers/admin/h_audit.c \
+    src/api/handlers/clusters/h_clusters.c \
+    src/api/handlers/clusters/h_clusters_import.c \
+    src/api/handlers/admin/h_explain.c \
+    src/api/handlers/admin/h_grants.c \
+    src/api/handlers/hx/h_hx.c \
+    src/api/handlers/hx/h_hx_connections.c \
+    src/api/handlers/hx/h_hx_credentials.c \
+    src/api/handlers/admin/h_keys.c \
+    src/api/handlers/admin/h_ldap.c \
+    src/api/handlers/auth/h_login.c \
+    src/api/handlers/admin/h_operation.c \
+    src/api/handlers/admin/h_panel.c \
+    src/api/handlers/admin/h_role_mappings.c \
+    src/api/handlers/admin/h_services.c \
+    src/api/handlers/auth/h_sessions.c \
+    src/api/handlers/admin/h_users.c \
+    src/api/handlers/vcenter/h_vcenters.c \
+    src/api/handlers/vcenter/h_vcenters_join.c \
+    src/api/handlers/auth/login_call.c \
+    src/api/handlers/auth/login_call.h \
+    src/api/core/member_json.c \
+    src/api/core/member_json.h \
+    src/api/core/name_lookup.c \
+    src/api/core/name_lookup.h \
+    src/api/handlers/vcenter/plugin_manifest.c \
+    src/api/handlers/vcenter/plugin_manifest.h \
+    src/api/core/views.c \
+    src/api/core/views.h
 nodist_src_api_libapi_a_SOURCES = src/api/openapi_text.c
 EXTRA_DIST += src/api/embed_text.sh
 

@@ -19,7 +19,7 @@ struct httpd;
 
 #define HTTP_FIELDS_MAX 64U       /* header fields of a request */
 #define HTTP_QUERY_MAX 32U        /* query parameters */
-#define HTTP_REQUEST_ID_BYTES 64U /* what base/log.h keeps */
+#define HTTP_REQUEST_ID_BYTES 64U /* what base/work/log.h keeps */
 #define HTTP_GO_SLOW 1            /* what http_request_go_slow returns */
 /* Body bytes beyond the cap that are read and dropped, so that the client hears the 413 instead of a reset connection. */
 #define HTTP_DISCARD_BYTES_MAX (1024U * 1024U)

@@ -1,6 +1,6 @@
 # What is assumed of a vCenter and an HX cluster, held against real ones, for kaasctl.
 noinst_LIBRARIES += src/pilot/libpilot.a
-src_pilot_libpilot_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) -iquote $(top_srcdir)/src/vim -iquote $(top_srcdir)/src/hx $(OWN_PILOT)
+src_pilot_libpilot_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_VIM) -iquote $(top_srcdir)/src/hx $(OWN_PILOT)
 src_pilot_libpilot_a_SOURCES = \
     src/pilot/pilot.c \
     src/pilot/pilot.h \

@@ -1,5 +1,5 @@
 noinst_LIBRARIES += src/token/libtoken.a
-src_token_libtoken_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) -iquote $(top_srcdir)/src/model -iquote $(top_srcdir)/src/token \
+src_token_libtoken_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) $(OWN_MODEL) -iquote $(top_srcdir)/src/token \
     $(CJOSE_CFLAGS) $(JANSSON_CFLAGS)
 src_token_libtoken_a_SOURCES = \
     src/token/token.h \

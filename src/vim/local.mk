@@ -29,43 +29,43 @@ src_vim_libvim25_a_CFLAGS = -std=gnu11 $(KAAS_HARD_CFLAGS) $(KAAS_SAN_CFLAGS) -w
 $(src_vim_libvim25_a_OBJECTS): src/vim/gen/vim25.stamp
 
 noinst_LIBRARIES += src/vim/libvim.a
-src_vim_libvim_a_CPPFLAGS = $(AM_CPPFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(SEE_MODEL) -iquote $(top_srcdir)/src/vim
+src_vim_libvim_a_CPPFLAGS = $(AM_CPPFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(SEE_MODEL) $(OWN_VIM)
 src_vim_libvim_a_SOURCES = \
-    src/vim/vim.h \
-    src/vim/vim_alarm.c \
-    src/vim/vim_alarm.h \
-    src/vim/vim_authorization.c \
-    src/vim/vim_authorization.h \
-    src/vim/vim_client.c \
-    src/vim/vim_client.h \
-    src/vim/vim_context.c \
-    src/vim/vim_context.h \
-    src/vim/vim_event.c \
-    src/vim/vim_event.h \
-    src/vim/vim_extension.c \
-    src/vim/vim_extension.h \
-    src/vim/vim_extension_private.h \
-    src/vim/vim_extension_record.c \
-    src/vim/vim_fault.c \
-    src/vim/vim_fault.h \
-    src/vim/vim_guest.c \
-    src/vim/vim_guest.h \
-    src/vim/vim_location.c \
-    src/vim/vim_location.h \
-    src/vim/vim_login.c \
-    src/vim/vim_machine.c \
-    src/vim/vim_machine.h \
-    src/vim/vim_property.c \
-    src/vim/vim_property.h \
-    src/vim/vim_session.c \
-    src/vim/vim_session.h \
-    src/vim/vim_soap.h \
-    src/vim/vim_text.c \
-    src/vim/vim_text.h \
-    src/vim/vim_version.c \
-    src/vim/vim_version.h \
-    src/vim/vim_watch.c \
-    src/vim/vim_watch.h
+    src/vim/core/vim.h \
+    src/vim/admin/vim_alarm.c \
+    src/vim/admin/vim_alarm.h \
+    src/vim/admin/vim_authorization.c \
+    src/vim/admin/vim_authorization.h \
+    src/vim/core/vim_client.c \
+    src/vim/core/vim_client.h \
+    src/vim/core/vim_context.c \
+    src/vim/core/vim_context.h \
+    src/vim/inventory/vim_event.c \
+    src/vim/inventory/vim_event.h \
+    src/vim/admin/vim_extension.c \
+    src/vim/admin/vim_extension.h \
+    src/vim/admin/vim_extension_private.h \
+    src/vim/admin/vim_extension_record.c \
+    src/vim/core/vim_fault.c \
+    src/vim/core/vim_fault.h \
+    src/vim/inventory/vim_guest.c \
+    src/vim/inventory/vim_guest.h \
+    src/vim/inventory/vim_location.c \
+    src/vim/inventory/vim_location.h \
+    src/vim/core/vim_login.c \
+    src/vim/inventory/vim_machine.c \
+    src/vim/inventory/vim_machine.h \
+    src/vim/core/vim_property.c \
+    src/vim/core/vim_property.h \
+    src/vim/session/vim_session.c \
+    src/vim/session/vim_session.h \
+    src/vim/core/vim_soap.h \
+    src/vim/core/vim_text.c \
+    src/vim/core/vim_text.h \
+    src/vim/core/vim_version.c \
+    src/vim/core/vim_version.h \
+    src/vim/inventory/vim_watch.c \
+    src/vim/inventory/vim_watch.h
 $(src_vim_libvim_a_OBJECTS): src/vim/gen/vim25.stamp
 
 # What a program links that uses src/vim.

@@ -1,4 +1,4 @@
-"""Backups of kaasd, read and made by a second implementation of the format (src/port/sealed_file.h, src/setup/backup_file.h)."""
+"""Backups of kaasd, read and made by a second implementation of the format (src/port/sealed_file.h, src/setup/backup/backup_file.h)."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

@@ -95,12 +95,12 @@ tests_fuzz_fuzz_token_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_token_LDADD = $(LIBS_TOKEN)
 
 tests_fuzz_fuzz_vim_SOURCES = tests/fuzz/fuzz_vim.c tests/fuzz/vim_canned.c tests/fuzz/vim_canned.h
-tests_fuzz_fuzz_vim_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/vim
+tests_fuzz_fuzz_vim_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_VIM)
 tests_fuzz_fuzz_vim_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_vim_LDADD = $(LIBS_VIM)
 
 tests_fuzz_fuzz_vim_update_SOURCES = tests/fuzz/fuzz_vim_update.c tests/fuzz/vim_canned.c tests/fuzz/vim_canned.h
-tests_fuzz_fuzz_vim_update_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/vim
+tests_fuzz_fuzz_vim_update_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_VIM)
 tests_fuzz_fuzz_vim_update_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_vim_update_LDADD = $(LIBS_VIM)
 

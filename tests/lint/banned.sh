@@ -7,9 +7,9 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
 # shellcheck disable=SC2013 # each line is one word
-for name in $(sed -n 's/^#define \([a-z]*\)(\.\.\.).*/\1/p' "$top/src/base/banned.h"); do
+for name in $(sed -n 's/^#define \([a-z]*\)(\.\.\.).*/\1/p' "$top/src/base/core/banned.h"); do
     checked=$((checked + 1))
-    if printf 'void f(char *a);\nvoid f(char *a) { (void)%s(a, a, a); }\n' "$name" | compiles src/base "$out"; then
+    if printf 'void f(char *a);\nvoid f(char *a) { (void)%s(a, a, a); }\n' "$name" | compiles src/base/core "$out"; then
         # an undeclared function is only a warning in C11; the link would fail, but the warning must be there to be an error
         grep -q "implicit.*banned_function_$name" "$out" || fail "$name can be called"
     elif ! grep -q "banned_function_$name" "$out"; then

@@ -32,13 +32,13 @@ check_DATA = tests/lint/flags.txt
 CLEANFILES += tests/lint/flags.txt
 tests/lint/flags.txt: Makefile
 	$(AM_V_GEN)$(MKDIR_P) tests/lint && { \
-	  echo 'src/base $(src_base_libbase_a_CPPFLAGS)'; \
+	  for folder in src/base/core src/base/text src/base/time src/base/work; do echo "$$folder $(src_base_libbase_a_CPPFLAGS)"; done; \
 	  echo 'src/port $(src_port_libport_a_CPPFLAGS)'; \
-	  echo 'src/model $(src_model_libmodel_a_CPPFLAGS)'; \
+	  for folder in src/model/access src/model/cluster src/model/core src/model/hx src/model/vsphere; do echo "$$folder $(src_model_libmodel_a_CPPFLAGS)"; done; \
 	  echo 'src/config $(src_config_libconfig_a_CPPFLAGS)'; \
 	  echo 'src/token $(src_token_libtoken_a_CPPFLAGS)'; \
 	  for folder in src/store/audit src/store/core src/store/tables; do echo "$$folder $(src_store_libstore_a_CPPFLAGS)"; done; \
-	  echo 'src/vim $(src_vim_libvim_a_CPPFLAGS)'; \
+	  for folder in src/vim/admin src/vim/core src/vim/inventory src/vim/session; do echo "$$folder $(src_vim_libvim_a_CPPFLAGS)"; done; \
 	  echo 'src/hx $(src_hx_libhx_a_CPPFLAGS)'; \
 	  echo 'src/ldap $(src_ldap_libldap_kaas_a_CPPFLAGS)'; \
 	  echo 'src/gss $(src_gss_libgss_a_CPPFLAGS)'; \
@@ -46,11 +46,11 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
 	  echo 'src/hyperflex $(src_hyperflex_libhyperflex_a_CPPFLAGS)'; \
 	  echo 'src/pilot $(src_pilot_libpilot_a_CPPFLAGS)'; \
-	  echo 'src/setup $(src_setup_libsetup_a_CPPFLAGS)'; \
+	  for folder in src/setup/backup src/setup/first src/setup/keys src/setup/support; do echo "$$folder $(src_setup_libsetup_a_CPPFLAGS)"; done; \
 	  echo 'src/updates $(src_updates_libupdates_a_CPPFLAGS)'; \
 	  for folder in src/vcenter/doctor src/vcenter/events src/vcenter/extension src/vcenter/link src/vcenter/watch; do echo "$$folder $(src_vcenter_libvcenter_a_CPPFLAGS)"; done; \
 	  for folder in src/auth/accounts src/auth/login src/auth/rights src/auth/session src/auth/userdir; do echo "$$folder $(src_auth_libauth_a_CPPFLAGS)"; done; \
-	  for folder in src/api/core src/api/handlers; do echo "$$folder $(src_api_libapi_a_CPPFLAGS)"; done; \
+	  for folder in src/api/core src/api/handlers/admin src/api/handlers/auth src/api/handlers/clusters src/api/handlers/hx src/api/handlers/vcenter; do echo "$$folder $(src_api_libapi_a_CPPFLAGS)"; done; \
 	  echo 'src/daemon $(src_daemon_kaasd_CPPFLAGS)'; \
 	  for folder in src/cli/commands src/cli/core; do echo "$$folder $(src_cli_kaasctl_CPPFLAGS)"; done; \
 	  echo 'CC $(CC)'; \

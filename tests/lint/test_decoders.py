@@ -13,7 +13,7 @@ READS = re.compile(r"\bVIM_CALL\(|struct _?vim25__(?:ObjectContent|\w+Response)\
 def test_each_reader_of_answers_is_measured_or_says_why_not() -> None:
     table = runpy.run_path(str(TOP / "scripts/decoder-coverage"))
     measured = {name for names in table["DECODERS"].values() for name in names}
-    readers = {str(path.relative_to(TOP)) for path in sorted((TOP / "src/vim").glob("*.c")) if READS.search(path.read_text())}
+    readers = {str(path.relative_to(TOP)) for path in sorted((TOP / "src/vim").rglob("*.c")) if READS.search(path.read_text())}
     asking = set(table["ASKING"])
     assert readers and readers - measured - asking == set(), "neither in DECODERS nor in ASKING of scripts/decoder-coverage"
     assert asking - readers == set() and asking & measured == set(), "ASKING names what it need not"

@@ -14,7 +14,7 @@ from env.places import program
 def error_rows() -> dict[str, int]:
     """Slug and status of the codes that leave the daemon; those that src/api/core/problem.c turns into others do not."""
     inner = set(re.findall(r"case ERR_(\w+):", (TOP / "src/api/core/problem.c").read_text()))
-    rows = re.findall(r"^ERR\((\w+), (\w+), (\d+),", (TOP / "src/base/err_codes.def").read_text(), re.M)
+    rows = re.findall(r"^ERR\((\w+), (\w+), (\d+),", (TOP / "src/base/core/err_codes.def").read_text(), re.M)
     return {slug: int(status) for symbol, slug, status in rows if symbol not in inner}
 
 

@@ -19,7 +19,7 @@ def section(title: str) -> str:
 
 
 def test_the_roles_may_do_what_the_table_says() -> None:
-    rows = re.findall(r'^PERMISSION\(\w+, "([\w.]+)", (\w+)\)', (TOP / "src/model/permission.def").read_text(), re.M)
+    rows = re.findall(r'^PERMISSION\(\w+, "([\w.]+)", (\w+)\)', (TOP / "src/model/access/permission.def").read_text(), re.M)
     real = {word: MASKS[mask] for word, mask in rows}
     told = re.findall(r"^\| `([\w.]+)` \| (yes|-) \| (yes|-) \| (yes|-) \| (yes|-) \|", section("Roles"), re.M)
     assert {row[0]: [role for role, may in zip(ROLES, row[1:], strict=True) if may == "yes"] for row in told} == real
@@ -27,7 +27,7 @@ def test_the_roles_may_do_what_the_table_says() -> None:
 
 
 def test_the_masks_are_those_of_the_policy() -> None:
-    text = (TOP / "src/model/policy.c").read_text()
+    text = (TOP / "src/model/access/policy.c").read_text()
     defined = dict(re.findall(r"^#define (\w+) (?:\()?((?:\w+ \| )?ROLE_BIT\(ROLE_\w+\))\)?$", text, re.M))
     assert defined == {"ADMIN": "ROLE_BIT(ROLE_ADMIN)", "WRITERS": "ADMIN | ROLE_BIT(ROLE_PROVISIONER)",
                        "PERSONS": "WRITERS | ROLE_BIT(ROLE_USER)", "ANY": "PERSONS | ROLE_BIT(ROLE_SERVICE)"}
@@ -37,8 +37,8 @@ def test_every_reason_of_kerberos_has_its_remedy() -> None:
     words = set(re.findall(r'\[GSS_REASON_\w+\] = "(\w+)"', (TOP / "src/gss/gss_accept.c").read_text())) - {"none"}
     assert len(words) > 10
     words |= set(re.findall(r'"(pac_\w+|no_pac)"', (TOP / "src/auth/login/kerberos.c").read_text())) | {"realm"}
-    words |= set(re.findall(r'"(no_groups|directory)"', (TOP / "src/api/handlers/h_login.c").read_text()))
-    words |= set(re.findall(r'"(account_name)"', (TOP / "src/api/handlers/h_login.c").read_text()))
+    words |= set(re.findall(r'"(no_groups|directory)"', (TOP / "src/api/handlers/auth/h_login.c").read_text()))
+    words |= set(re.findall(r'"(account_name)"', (TOP / "src/api/handlers/auth/h_login.c").read_text()))
     told = {word for row in re.findall(r"^\| ([^|]+) \|", section("When it does not work"), re.M) for word in re.findall(r"`(\w+)`", row)}
     assert told == words
 

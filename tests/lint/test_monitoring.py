@@ -14,7 +14,7 @@ from env.places import program
 
 ALERTS, TESTS = TOP / "etc/prometheus/kaas-alerts.yaml", TOP / "etc/prometheus/kaas-alerts-test.yaml"
 DASHBOARD = TOP / "etc/grafana/kaas.json"
-ROWS = re.findall(r'^METRIC\(\w+, (\w+), "(\w+)", "([\w,]*)"', (TOP / "src/base/metrics.def").read_text(), re.M)
+ROWS = re.findall(r'^METRIC\(\w+, (\w+), "(\w+)", "([\w,]*)"', (TOP / "src/base/work/metrics.def").read_text(), re.M)
 SCRAPE_LABELS = {"job", "instance"}
 
 
@@ -48,7 +48,7 @@ def test_metrics_and_labels_that_are_named_are_there() -> None:
             used = set(re.findall(r"(\w+) ?(?:=|!)", labels)) - SCRAPE_LABELS
             if name not in known or not used <= known[name]:
                 wrong.append(f"{name}{{{labels}}}")
-    assert not wrong, "not in src/base/metrics.def: " + ", ".join(wrong)
+    assert not wrong, "not in src/base/work/metrics.def: " + ", ".join(wrong)
 
 
 def test_most_of_the_table_is_on_the_dashboard() -> None:

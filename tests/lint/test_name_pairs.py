@@ -1,4 +1,4 @@
-"""The letters that are one without case (src/model/names.c) against Unicode, as Python has it."""
+"""The letters that are one without case (src/model/core/names.c) against Unicode, as Python has it."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TURNED = {"ⱥ": "Ⱥ", "ⱦ": "Ⱦ"}  # from the small letter to the capital, so 
 
 @cache
 def table() -> dict[str, str]:
-    text = (TOP / "src/model/names.c").read_text()
+    text = (TOP / "src/model/core/names.c").read_text()
     body = text[text.index("letter_runs[]"):]
     runs = [(int(first, 16), int(last, 16), int(step), int(add)) for first, last, step, add in RUN.findall(body[:body.index("};")])]
     assert runs == sorted(runs) and all(one[1] < other[0] for one, other in zip(runs, runs[1:], strict=False)), "found by bisection"

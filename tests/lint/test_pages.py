@@ -57,7 +57,7 @@ def test_no_installed_page_names_one_of_the_source_tree(pages: Path) -> None:
 
 
 def test_messages_name_installed_pages() -> None:
-    """By DOC_PAGE (src/base/err.h); nobody who installed the packages has a folder docs."""
+    """By DOC_PAGE (src/base/core/err.h); nobody who installed the packages has a folder docs."""
     sources = [path for path in csource.tracked("src/**.c", "src/**.h", "src/**.def") if str(path.relative_to(TOP)) not in MADE_PAGES]
     wrong = [f"{path.relative_to(TOP)}: {text}" for path in sources for text in strings(path) if PAGE.search(text)]
     wrong += [f"{path.relative_to(TOP)}: {name}" for path in csource.tracked(*SENT_OUT) for name in PAGE.findall(path.read_text())]

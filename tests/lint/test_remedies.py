@@ -31,8 +31,8 @@ OPEN = {
     ("src/inventory/resolve.c", "vcenter add", "ADDRESS"),
     ("src/pilot/pilot_hx.c", "hx publish", "HX"),
     ("src/pilot/pilot_inventory.c", "hx connect", "HX"),
-    ("src/setup/backup_health.c", "backup", "FOLDER"),
-    ("src/setup/setup_files.c", "key remove-master", "KEY"),
+    ("src/setup/backup/backup_health.c", "backup", "FOLDER"),
+    ("src/setup/first/setup_files.c", "key remove-master", "KEY"),
     ("src/vcenter/extension/ovf_install.c", "vcenter register", "VCENTER"),
     ("src/vcenter/link/vc_faults.def", "cluster set", "CLUSTER"),
 }

@@ -117,7 +117,7 @@ OTHER_NAMES = {"vcenter.server", "clusters.total", "server.idle_timeout"}
 def known_names() -> tuple[set[str], set[str]]:
     options = set(re.findall(r'^OPTION\(\w+, \w+, "([\w.]+)"', (TOP / "src/config/options.def").read_text(), re.M))
     others = {name for table in ("audit_actions.def", "permission.def")
-              for name in re.findall(r'"([\w.]+)"', (TOP / "src/model" / table).read_text())}
+              for name in re.findall(r'"([\w.]+)"', (TOP / "src/model/access" / table).read_text())}
     return options, others
 
 

@@ -29,7 +29,7 @@ def test_the_faults_are_those_of_the_code_and_of_the_contract() -> None:
 
 
 def test_every_login_way_is_told() -> None:
-    names = re.findall(r'\[VIM_STRATEGY_\w+\] = "(\w+)"', "".join(path.read_text() for path in (TOP / "src/vim").glob("*.c")))
+    names = re.findall(r'\[VIM_STRATEGY_\w+\] = "(\w+)"', "".join(path.read_text() for path in (TOP / "src/vim").rglob("*.c")))
     assert names
     assert re.findall(r"^\| `(\w+)` \|", section("Login ways"), re.M) == names
 

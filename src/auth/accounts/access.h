@@ -1,7 +1,7 @@
 /* Local users, grants and the audit log: who may come in, who may see what, and who did what. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Not here: proving who one is (src/auth/login), deciding what is visible (model/policy.h), reading grants (src/inventory has them in memory).
+ * Not here: proving who one is (src/auth/login), deciding what is visible (model/access/policy.h), reading grants (src/inventory has them in memory).
  * Every change and its line in the audit log are one transaction; what was refused is noted, too. All functions block. */
 #pragma once
 

@@ -17,7 +17,7 @@ from env.wait import until
 from env.watching import add_cluster, samples, until_watching
 from hx import HxConnect
 
-NAMES = {name: kind for kind, name in re.findall(r'^METRIC\(\w+, (\w+), "(\w+)"', (TOP / "src/base/metrics.def").read_text(), re.M)}
+NAMES = {name: kind for kind, name in re.findall(r'^METRIC\(\w+, (\w+), "(\w+)"', (TOP / "src/base/work/metrics.def").read_text(), re.M)}
 # what nothing in this world does: no Kerberos, no directory, no session or right in need, no trouble, a backup in the last test only
 UNSEEN = {"kaas_kerberos_tokens_total", "kaas_hx_call_failures_total", "kaas_vcenter_call_failures_total", "kaas_http_notices_total",
           "kaas_link_work_failures_total", "kaas_vcenter_events_dropped_total", "kaas_database_errors_total",

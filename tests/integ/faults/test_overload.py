@@ -104,7 +104,7 @@ def cap_kb(kind: str, connections: int) -> int:
 
 def test_the_cap_is_stated_as_it_is() -> None:
     """By the constants of the code; 16 MiB are what yescrypt takes for a password (crypt(5), the cost that libxcrypt prefers)."""
-    limits, wire = (TOP / "src/base/limits.h").read_text(), (TOP / "src/daemon/wire.c").read_text()
+    limits, wire = (TOP / "src/base/core/limits.h").read_text(), (TOP / "src/daemon/wire.c").read_text()
     assert f"KAAS_HTTP_LARGE_BYTES ({UNCOUNTED_KB}U * 1024U)" in limits
     assert f"KAAS_HTTP_HELD_BYTES_MAX ({HELD_KB // 1024}U * 1024U * 1024U)" in limits
     assert f"HASHING_THREADS {HASHING_KB // (16 * 1024)}U" in wire

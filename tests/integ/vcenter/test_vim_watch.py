@@ -1,4 +1,4 @@
-"""Live watching by itself (src/vim/vim_watch), through vim_watch_probe: against the strict vCenter and the plain simulator."""
+"""Live watching by itself (src/vim/inventory/vim_watch), through vim_watch_probe: against the strict vCenter and the plain simulator."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* Watches a vCenter and prints what it is told, so that tests can look at src/vim/vim_watch by itself. Not installed.
+/* Watches a vCenter and prints what it is told, so that tests can look at src/vim/inventory/vim_watch by itself. Not installed.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  *   vim_watch_probe HOST PORT SHA256 [MAX-WAIT-S]

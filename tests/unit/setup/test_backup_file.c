@@ -1,4 +1,4 @@
-/* Unit tests of src/port/sealed_file, src/setup/backup_file and what they need of seal and gzip.
+/* Unit tests of src/port/sealed_file, src/setup/backup/backup_file and what they need of seal and gzip.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Unit tests of src/setup/sql_rows. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Unit tests of src/setup/backup/sql_rows. SPDX-License-Identifier: GPL-3.0-or-later */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

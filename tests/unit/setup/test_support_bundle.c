@@ -1,4 +1,4 @@
-/* Unit tests of src/setup/support_bundle: programs that do not do as they should. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Unit tests of src/setup/support/support_bundle: programs that do not do as they should. SPDX-License-Identifier: GPL-3.0-or-later */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

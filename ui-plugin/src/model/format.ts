@@ -86,7 +86,7 @@ export function nodeState({ state, vm, host }: Pick<Node, 'state' | 'vm' | 'host
 
 const ISO_TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
-/** What the service itself says of a reason (src/model/rollup.c), by what it looks like; `…` is a name or a number. */
+/** What the service itself says of a reason (src/model/cluster/rollup.c), by what it looks like; `…` is a name or a number. */
 const REASONS: readonly [RegExp, (...parts: string[]) => string | undefined][] = [
   [/^no report since (\S+Z), when it was (\w+)$/, (at = '', state = '') => strings.reason.silent(absoluteTime(at), describeState(state as ClusterState).word)],
   [/^VM (.+) is ([a-z ]+)$/, (vm = '', how = '') => (isWord(how) ? strings.reason.vm[how](vm) : undefined)],

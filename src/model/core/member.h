@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The table of a record stands below its struct, in the order in which the API shows the members, and ends with MEMBERS_END. What follows from it:
- * here copy, comparison and check; columns in store/core/db_table.h; JSON in api/handlers/member_json.h and inventory/render.c. Lists and records inside
+ * here copy, comparison and check; columns in store/core/db_table.h; JSON in api/core/member_json.h and inventory/render.c. Lists and records inside
  * a record are made by hand. */
 #pragma once
 
