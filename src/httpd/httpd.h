@@ -53,11 +53,11 @@ struct httpd_options {
     unsigned unix_mode;   /* permission bits of the socket file; 0 means 0600 */
     const char *cert_pem; /* TLS: chain, leaf first, and its key; both NULL: plain HTTP. Copied */
     const char *key_pem;
-    bool asks_client_certificate;     /* TLS: clients are asked for a certificate, and may go on without one; see http_request.h */
-    struct httpd_client_ca client_ca; /* copied */
-    const char *tls_priority;         /* GnuTLS priority string; NULL: TLS 1.2 and 1.3 */
-    unsigned threads;                 /* 0: one per core */
-    unsigned connections_max;         /* 0: KAAS_HTTP_CONNECTIONS_DEFAULT; see httpd_check_descriptors */
+    bool asks_client_certificate; /* TLS: clients are asked for a certificate, and may go on without one; see http_request.h */
+    struct httpd_client_ca client_ca;    /* copied */
+    const char *tls_priority;            /* GnuTLS priority string; NULL: TLS 1.2 and 1.3 */
+    unsigned threads;                    /* 0: one per core */
+    unsigned connections_max;            /* 0: KAAS_HTTP_CONNECTIONS_DEFAULT; see httpd_check_descriptors */
     unsigned connections_per_client_max; /* 0: no limit; trusted proxies and unix peers have none */
     unsigned requests_per_client_max;    /* in a second, of one address; 0: no limit; trusted proxies and unix peers have none */
     unsigned connections_per_uid_max;    /* unix sockets only; 0: no limit */

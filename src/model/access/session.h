@@ -31,9 +31,9 @@ bool session_vcenter_eq(const struct session_vcenter *a, const struct session_vc
 
 struct session {
     char sid[37];
-    struct principal who;  /* the role is the one that the way of the sign-on gives; role mappings come on top (src/auth/rights) */
-    char jti[37];          /* of the newest token */
-    char old_jti[37];      /* of the token before, or "" */
+    struct principal who; /* the role is the one that the way of the sign-on gives; role mappings come on top (src/auth/rights) */
+    char jti[37];         /* of the newest token */
+    char old_jti[37];     /* of the token before, or "" */
     int64_t rotated_at_ms; /* when old_jti was replaced */
     int64_t created_at_ms;
     int64_t ends_at_ms;               /* absolute end, wall clock */
