@@ -174,7 +174,7 @@ def test_a_replica_that_comes_is_noted_while_the_others_run(pair: Pair) -> None:
     third = pair.first.beside("third")
     third.start()
     third.stop()
-    noted = "SELECT COUNT(*) FROM audit WHERE action = 'audit.heads' AND replica_id = 1 AND reason LIKE '%3:%'"
+    noted = "SELECT COUNT(*) FROM audit WHERE action = 'audit.heads' AND replica_id = 1 AND reason REGEXP '(^| )3:'"
     until(lambda: pair.value(noted), "a note")
     pair.sql("DELETE FROM audit WHERE replica_id = 3", "DELETE FROM replicas WHERE id = 3")
     said = verify(pair.first)
