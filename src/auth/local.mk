@@ -36,13 +36,13 @@ src_auth_libauth_a_SOURCES = \
     src/auth/session/sessions.h \
     src/auth/session/signing_keys.c \
     src/auth/session/signing_keys.h \
-    src/auth/userdir/directories.c \
-    src/auth/userdir/directories.h \
-    src/auth/userdir/directories_private.h \
-    src/auth/userdir/directory_admin.c \
-    src/auth/userdir/directory_login.c \
-    src/auth/userdir/directory_people.c \
-    src/auth/userdir/directory_people.h \
-    src/auth/userdir/directory_pool.c \
-    src/auth/userdir/directory_pool.h \
-    src/auth/userdir/identity.h
+    src/auth/ldapdir/ldapdir.h \
+    src/auth/ldapdir/ldapdir_admin.c \
+    src/auth/ldapdir/ldapdir_login.c \
+    src/auth/ldapdir/ldapdir_people.c \
+    src/auth/ldapdir/ldapdir_people.h \
+    src/auth/ldapdir/ldapdir_pool.c \
+    src/auth/ldapdir/ldapdir_pool.h \
+    src/auth/ldapdir/ldapdirs.c \
+    src/auth/ldapdir/ldapdirs.h \
+    src/auth/ldapdir/ldapdirs_private.h

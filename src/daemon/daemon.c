@@ -14,7 +14,7 @@
 
 #include "daemon_config.h"
 #include "http_client.h"
-#include "identity.h"
+#include "ldapdir.h"
 #include "log.h"
 #include "notify.h"
 #include "secret.h"
@@ -241,7 +241,7 @@ static int daemon_run(struct config *config, const char *path) {
     store_global_done();
     http_client_global_done();
     log_event(LOG_LEVEL_NOTICE, "stopped", NULL);
-    if (identity_has_left_waiting())
+    if (ldapdir_has_left_waiting())
         _exit(STATUS_OK);
     return STATUS_OK;
 }

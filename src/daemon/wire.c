@@ -161,7 +161,7 @@ static int make_signon(struct wire *w, struct err *err) {
         .seal = w->seal,
         .platform = w->parts.platform,
         .inventory = w->parts.inventory,
-        .identity = w->parts.identity,
+        .ldapdirs = w->parts.ldapdirs,
         .issuer = *w->public_url ? w->public_url : "kaas",
         .token_lifetime_ms = w->config.auth_token_lifetime_ms,
         .session_lifetime_ms = w->config.auth_session_lifetime_ms,
@@ -197,7 +197,7 @@ static int make_access(struct wire *w, struct err *err) {
 }
 
 static int make_identity(struct wire *w, struct err *err) {
-    const struct identity_options options = {
+    const struct ldapdir_options options = {
         .store = w->store,
         .seal = w->seal,
         .connect_timeout_ms = (long)w->config.ldap_connect_timeout_ms,
@@ -207,7 +207,7 @@ static int make_identity(struct wire *w, struct err *err) {
         .on_written = wire_on_written,
         .on_written_arg = w,
     };
-    return identity_new(&options, &w->parts.identity, err);
+    return ldapdir_new(&options, &w->parts.ldapdirs, err);
 }
 
 static int make_folder_of(const char *path, struct err *err) {
@@ -241,7 +241,7 @@ static int make_kerberos(struct wire *w, struct err *err) {
     const struct config *config = &w->config;
     const struct kerberos_options options = {
         .store = w->store,
-        .identity = w->parts.identity,
+        .ldapdirs = w->parts.ldapdirs,
         .keytab = config->auth_kerberos_keytab,
         .replay_cache = config->auth_kerberos_replay_cache,
         .realms = (const char *const *)config->auth_kerberos_realms.items,
@@ -504,7 +504,7 @@ static void *stop_platform(void *arg) {
 static void stop_waiting(struct wire *w) {
     pthread_t thread;
     const bool has_thread = w->parts.platform && !pthread_create(&thread, NULL, stop_platform, w);
-    identity_stop(w->parts.identity);
+    ldapdir_stop(w->parts.ldapdirs);
     peers_stop(w->parts.peers);
     hyperflex_stop(w->parts.hyperflex);
     updates_stop(w->parts.updates);
@@ -559,7 +559,7 @@ void wire_down(struct wire *w) {
     updates_free(w->parts.updates);
     kerberos_free(w->parts.kerberos);
     worker_pool_free(w->parts.kerberos_pool);
-    identity_free(w->parts.identity);
+    ldapdir_free(w->parts.ldapdirs);
     access_free(w->parts.access);
     clusters_free(w->parts.clusters);
     signon_free(w->parts.signon);

@@ -13,9 +13,9 @@
 
 bool wire_get_name(void *arg, const char *id, char *out) {
     struct wire *w = arg;
-    _Static_assert(API_NAME_BYTES == IDENTITY_NAME_BYTES, "names of directories fit");
+    _Static_assert(API_NAME_BYTES == LDAPDIR_NAME_BYTES, "names of directories fit");
     return str_starts(id, "local:") ? access_get_name(w->parts.access, id, out, API_NAME_BYTES)
-                                    : identity_get_name(w->parts.identity, id, out);
+                                    : ldapdir_get_name(w->parts.ldapdirs, id, out);
 }
 
 /* By role: who may do more than see what is shown to them. */
@@ -100,7 +100,7 @@ static int wire_glue_apply_change(struct wire *wire, const struct change *change
     else if (change->kind == CHANGE_SIGNING_KEY)
         rc = signon_apply_key_change(wire->parts.signon, &err);
     else if (change->kind == CHANGE_LDAP)
-        rc = identity_sync(wire->parts.identity, &err);
+        rc = ldapdir_sync(wire->parts.ldapdirs, &err);
     else if (change->kind == CHANGE_VCENTER)
         rc = platform_sync(wire->parts.platform, &err);
     else if (change->kind == CHANGE_CLUSTER)
@@ -136,7 +136,7 @@ int wire_on_gap(void *arg) {
     if (!rc)
         rc = signon_load(wire->parts.signon, &err);
     if (!rc)
-        rc = identity_sync(wire->parts.identity, &err);
+        rc = ldapdir_sync(wire->parts.ldapdirs, &err);
     if (!rc)
         rc = access_sync_names(wire->parts.access, &err);
     if (!rc)

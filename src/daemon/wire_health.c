@@ -7,7 +7,7 @@
 #include "access.h"
 #include "accounts.h"
 #include "digest.h"
-#include "directories.h"
+#include "ldapdirs.h"
 #include "log.h"
 #include "platform_health.h"
 #include "secret.h"
@@ -107,7 +107,7 @@ void wire_check_health(void *arg, struct findings *out) {
     check_reload(wire, out);
     sealing_check_health(wire->parts.sealing, wire->parts.started_at_ms, out);
     platform_check_health(wire->parts.platform, wire->parts.started_at_ms, out);
-    directories_check_health(wire->parts.identity, out);
+    ldapdir_check_health(wire->parts.ldapdirs, out);
     kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, out);
     check_session_key(wire, out);
     backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, out);
@@ -164,7 +164,7 @@ static void note_changes(struct health_log *log, const struct findings *checks) 
 void wire_log_health(struct wire *wire) {
     struct findings checks = {0};
     wire_health_check_store(wire, &checks);
-    directories_check_health(wire->parts.identity, &checks);
+    ldapdir_check_health(wire->parts.ldapdirs, &checks);
     kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, &checks);
     backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, &checks);
     updates_check_health(wire->parts.updates, &checks);

@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "directories.h"
+#include "ldapdirs.h"
 #include "metric.h"
 #include "platform_health.h"
 #include "wire_private.h"
@@ -118,7 +118,7 @@ void wire_write_metrics(void *arg, struct metric_page *page) {
     inventory_write_metrics(wire->parts.inventory, page);
     signon_write_metrics(wire->parts.signon, page);
     platform_write_metrics(wire->parts.platform, page);
-    directories_write_metrics(wire->parts.identity, page);
+    ldapdir_write_metrics(wire->parts.ldapdirs, page);
     peers_write_metrics(wire->parts.peers, page);
     hyperflex_write_metrics(wire->parts.hyperflex, snapshot ? snapshot->platform : NULL, page);
 }

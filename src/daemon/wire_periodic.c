@@ -87,7 +87,7 @@ static int start_up(struct wire *wire, struct err *err) {
     if (!rc)
         rc = signon_load(wire->parts.signon, err);
     if (!rc)
-        rc = identity_sync(wire->parts.identity, err);
+        rc = ldapdir_sync(wire->parts.ldapdirs, err);
     if (!rc)
         rc = access_sync_names(wire->parts.access, err);
     return rc ? rc : platform_sync(wire->parts.platform, err);
@@ -191,7 +191,7 @@ static int periodic_identity(void *arg, struct err *err) {
     struct wire *wire = arg;
     (void)err;
     if (atomic_load(&wire->is_ready))
-        identity_tick(wire->parts.identity);
+        ldapdir_tick(wire->parts.ldapdirs);
     if (wire->parts.kerberos)
         kerberos_tick(wire->parts.kerberos);
     wire_log_health(wire);

@@ -13,7 +13,7 @@
 #include "finding.h"
 #include "httpd.h"
 #include "hx_addresses.h"
-#include "identity.h"
+#include "ldapdir.h"
 #include "kerberos.h"
 #include "worker_pool.h"
 #include "manifest_log.h"

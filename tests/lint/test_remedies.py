@@ -20,7 +20,7 @@ NAMED = re.compile(r" %[.0-9]*s\b")
 OPEN = {
     ("src/auth/accounts/access.c", "ldap set", "NAME"),
     ("src/auth/login/kerberos.c", "ldap set", "NAME"),
-    ("src/auth/userdir/directory_login.c", "ldap set", "NAME"),
+    ("src/auth/ldapdir/ldapdir_login.c", "ldap set", "NAME"),
     ("src/cli/commands/cmd_access.c", "vcenter clusters", "VCENTER"),
     ("src/cli/commands/cmd_cluster.c", "vcenter add", "ADDRESS"),
     ("src/cli/commands/cmd_doctor.c", "doctor --vcenter", "VCENTER"),

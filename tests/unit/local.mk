@@ -8,9 +8,9 @@ UNIT_TESTS = \
     tests/unit/api/test_api_pages \
     tests/unit/api/test_api_reply \
     tests/unit/api/test_api_views \
-    tests/unit/auth/test_identity_groups \
-    tests/unit/auth/test_identity_login \
-    tests/unit/auth/test_identity_servers \
+    tests/unit/auth/test_ldapdir_groups \
+    tests/unit/auth/test_ldapdir_login \
+    tests/unit/auth/test_ldapdir_servers \
     tests/unit/auth/test_kerberos_person \
     tests/unit/auth/test_service \
     tests/unit/auth/test_signon_linked \
@@ -174,7 +174,7 @@ tests_unit_libhelpers_a_SOURCES = \
 # Worlds stand for the folders below the one under test: a database, directories and a vCenter in memory.
 DIR_WORLD = tests/unit/inventory_world.c tests/unit/inventory_world.h
 HYPERFLEX_WORLD = tests/unit/hyperflex/hyperflex_world.c tests/unit/hyperflex/hyperflex_world.h
-IDENTITY_WORLD = tests/unit/auth/identity_world.c tests/unit/auth/identity_world.h
+IDENTITY_WORLD = tests/unit/auth/ldapdir_world.c tests/unit/auth/ldapdir_world.h
 PLATFORM_WORLD = tests/unit/vcenter/platform_world.c tests/unit/vcenter/platform_world.h tests/unit/vcenter/platform_world_reg.c \
     tests/unit/vcenter/platform_world_reg.h \
     tests/unit/vcenter/platform_world_watch.c tests/unit/vcenter/platform_world_watch.h
@@ -188,9 +188,9 @@ tests_unit_inventory_test_inventory_next_SOURCES = tests/unit/inventory/test_inv
 tests_unit_inventory_test_inventory_snapshot_SOURCES = tests/unit/inventory/test_inventory_snapshot.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_sources_SOURCES = tests/unit/inventory/test_inventory_sources.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_state_SOURCES = tests/unit/inventory/test_inventory_state.c $(DIR_WORLD)
-tests_unit_auth_test_identity_groups_SOURCES = tests/unit/auth/test_identity_groups.c $(IDENTITY_WORLD)
-tests_unit_auth_test_identity_login_SOURCES = tests/unit/auth/test_identity_login.c $(IDENTITY_WORLD)
-tests_unit_auth_test_identity_servers_SOURCES = tests/unit/auth/test_identity_servers.c $(IDENTITY_WORLD)
+tests_unit_auth_test_ldapdir_groups_SOURCES = tests/unit/auth/test_ldapdir_groups.c $(IDENTITY_WORLD)
+tests_unit_auth_test_ldapdir_login_SOURCES = tests/unit/auth/test_ldapdir_login.c $(IDENTITY_WORLD)
+tests_unit_auth_test_ldapdir_servers_SOURCES = tests/unit/auth/test_ldapdir_servers.c $(IDENTITY_WORLD)
 tests_unit_auth_test_kerberos_person_SOURCES = tests/unit/auth/test_kerberos_person.c $(IDENTITY_WORLD)
 tests_unit_vcenter_test_platform_links_SOURCES = tests/unit/vcenter/test_platform_links.c $(PLATFORM_WORLD)
 tests_unit_vcenter_test_platform_login_SOURCES = tests/unit/vcenter/test_platform_login.c $(PLATFORM_WORLD)

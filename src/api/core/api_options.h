@@ -14,7 +14,7 @@ struct clusters;
 struct inventory;
 struct findings;
 struct hyperflex;
-struct identity;
+struct ldapdirs;
 struct kerberos;
 struct manifest_log;
 struct metric_page;
@@ -35,7 +35,7 @@ struct api_options {
     struct platform *platform;
     struct clusters *clusters;
     struct access *access;
-    struct identity *identity;
+    struct ldapdirs *ldapdirs;
     struct worker_pool *database;      /* writes and other short waits for the database */
     struct worker_pool *hashing;       /* password hashing */
     struct worker_pool *signons;       /* sessions of those who shared a vCenter's word; takes all that may wait for one */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "identity.h"
+#include "ldapdir.h"
 #include "problem.h"
 #include "views.h"
 
@@ -36,11 +36,11 @@ int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err) {
     struct worker_pool *workers = NULL;
     int rc = api_admit(call, BOUND_OUTSIDE, err);
     if (!rc)
-        rc = identity_lookup_pool(call->api->options.identity, name_lookup_given(call, "directory"), &workers, err);
+        rc = ldapdir_lookup_pool(call->api->options.ldapdirs, name_lookup_given(call, "directory"), &workers, err);
     return rc ? rc : api_go_slow(call, workers ? workers : call->api->options.outside, fn, err);
 }
 
-static json_t *name_lookup_candidate(const struct identity_match *match) {
+static json_t *name_lookup_candidate(const struct ldapdir_match *match) {
     json_t *object = json_object();
     json_put_string(object, "id", match->id);
     json_put_string(object, "name", match->name ? match->name : match->dn);
@@ -49,9 +49,9 @@ static json_t *name_lookup_candidate(const struct identity_match *match) {
     return object;
 }
 
-int name_lookup_find(struct api_call *call, const struct identity_reference *reference, char **id, struct err *err) {
-    struct identity_matches found;
-    int rc = identity_lookup(call->api->options.identity, reference, &found, err);
+int name_lookup_find(struct api_call *call, const struct ldapdir_reference *reference, char **id, struct err *err) {
+    struct ldapdir_matches found;
+    int rc = ldapdir_lookup(call->api->options.ldapdirs, reference, &found, err);
     if (!rc) {
         *id = STEAL(found.items[0].id);
     } else if (rc == ERR_AMBIGUOUS && found.count) {
@@ -60,14 +60,14 @@ int name_lookup_find(struct api_call *call, const struct identity_reference *ref
             json_add(list, name_lookup_candidate(&found.items[i]));
         problem_add(call, "candidates", list);
     }
-    identity_matches_done(&found);
+    ldapdir_matches_done(&found);
     return rc;
 }
 
 int name_lookup_id(struct api_call *call, char **id, struct err *err) {
     const char *group = name_lookup_given(call, "group");
-    const struct identity_reference reference = {.source = name_lookup_given(call, "directory"),
-                                                 .kind = group ? IDENTITY_GROUP : IDENTITY_PERSON,
-                                                 .name = group ? group : name_lookup_given(call, "person")};
+    const struct ldapdir_reference reference = {.source = name_lookup_given(call, "directory"),
+                                                .kind = group ? LDAPDIR_GROUP : LDAPDIR_PERSON,
+                                                .name = group ? group : name_lookup_given(call, "person")};
     return name_lookup_find(call, &reference, id, err);
 }

@@ -18,5 +18,5 @@ int name_lookup_go(struct api_call *call, api_handler_fn *fn, struct err *err);
  * counts; 502, 503, 504 where a directory does not answer. */
 int name_lookup_id(struct api_call *call, char **id, struct err *err);
 /* The same for a name that came in another way. */
-struct identity_reference;
-int name_lookup_find(struct api_call *call, const struct identity_reference *reference, char **id, struct err *err);
+struct ldapdir_reference;
+int name_lookup_find(struct api_call *call, const struct ldapdir_reference *reference, char **id, struct err *err);

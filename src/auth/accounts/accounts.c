@@ -7,7 +7,7 @@
 
 #include "audit_store.h"
 #include "clock.h"
-#include "directories_private.h"
+#include "ldapdirs_private.h"
 #include "names.h"
 #include "user_store.h"
 #include "str.h"
@@ -54,7 +54,7 @@ static char *accounts_describe(const struct service_account *before, const struc
 
 /* -- adding ----------------------------------------------------------------------------------------------------------------- */
 
-int accounts_add(struct identity *identity, const struct actor *actor, struct service_account *wanted, struct err *err) {
+int accounts_add(struct ldapdirs *ldapdirs, const struct actor *actor, struct service_account *wanted, struct err *err) {
     const struct service_account nothing = {.name = NULL};
     _cleanup_free_ char *reason = accounts_describe(&nothing, wanted);
     char id[UUID_TEXT_BYTES];
@@ -73,10 +73,10 @@ int accounts_add(struct identity *identity, const struct actor *actor, struct se
     wanted->version_no = 1;
     if (!wanted->id)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = service_store_insert(identity->options.store, wanted, &line, err);
+    rc = service_store_insert(ldapdirs->options.store, wanted, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "a name and a credential belong to one account; see: kaasctl service list, or GET /v2/services");
-    return identity_finish(identity, &line, rc, err);
+    return ldapdir_finish(ldapdirs, &line, rc, err);
 }
 
 /* -- changing --------------------------------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static bool has_lost_a_credential(const struct service_account *before, const st
     return is_lost;
 }
 
-static int accounts_write_changed(struct identity *identity, const struct actor *actor, const struct service_account *before,
+static int accounts_write_changed(struct ldapdirs *ldapdirs, const struct actor *actor, const struct service_account *before,
                                   struct service_account *a, struct err *err) {
     _cleanup_free_ char *reason = accounts_describe(before, a);
     const struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "service_account.change",
@@ -115,14 +115,14 @@ static int accounts_write_changed(struct identity *identity, const struct actor 
         return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     change.ends_delegated = change.ends_own || (before->may_delegate && !a->may_delegate);
     a->updated_at_ms = line.at_ms;
-    return identity_finish(identity, &line, service_store_update(identity->options.store, a, &change, &next, err), err);
+    return ldapdir_finish(ldapdirs, &line, service_store_update(ldapdirs->options.store, a, &change, &next, err), err);
 }
 
-static int accounts_change_once(struct identity *identity, const struct actor *actor, const struct account_edit *edit,
+static int accounts_change_once(struct ldapdirs *ldapdirs, const struct actor *actor, const struct account_edit *edit,
                                 struct err *err) {
     _cleanup_(service_account_free) struct service_account *a = NULL;
     struct service_account before = {.id = NULL};
-    int rc = service_store_load(identity->options.store, edit->id, &a, err);
+    int rc = service_store_load(ldapdirs->options.store, edit->id, &a, err);
     if (rc)
         return rc;
     if (edit->version_no && a->version_no != edit->version_no) {
@@ -136,18 +136,18 @@ static int accounts_change_once(struct identity *identity, const struct actor *a
         rc = service_account_check(a, err);
     if (!rc) {
         keep_ends(&before, a);
-        rc = accounts_write_changed(identity, actor, &before, a, err);
+        rc = accounts_write_changed(ldapdirs, actor, &before, a, err);
     }
     service_account_done(&before);
     return rc;
 }
 
-int accounts_change(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err) {
+int accounts_change(struct ldapdirs *ldapdirs, const struct actor *actor, const struct account_edit *edit, struct err *err) {
     struct err why = {0};
     int rc = ERR_PRECONDITION;
     for (int i = 0; rc == ERR_PRECONDITION && i < CHANGE_TRIES; i++) {
         err_clear(&why);
-        rc = accounts_change_once(identity, actor, edit, &why);
+        rc = accounts_change_once(ldapdirs, actor, edit, &why);
         if (edit->version_no)
             break;
     }
@@ -156,24 +156,24 @@ int accounts_change(struct identity *identity, const struct actor *actor, const 
 
 /* -- removing, noting ------------------------------------------------------------------------------------------------------- */
 
-int accounts_remove(struct identity *identity, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
+int accounts_remove(struct ldapdirs *ldapdirs, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
     _cleanup_(service_account_free) struct service_account *a = NULL;
     struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "service_account.remove", .object_kind = "service_account", .object_id = id});
     struct service_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &line};
-    int rc = service_store_load(identity->options.store, id, &a, err);
+    int rc = service_store_load(ldapdirs->options.store, id, &a, err);
     if (rc)
         return rc;
     line.event.object_name = a->name;
-    rc = service_store_delete(identity->options.store, &removal, err);
+    rc = service_store_delete(ldapdirs->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return identity_finish(identity, &line, rc, err);
+    return ldapdir_finish(ldapdirs, &line, rc, err);
 }
 
-void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate) {
+void accounts_note_certificate(struct ldapdirs *ldapdirs, const char *id, const struct service_certificate *certificate) {
     struct err ignored = {0};
-    (void)service_store_note_certificate(identity->options.store, id, certificate, &ignored);
+    (void)service_store_note_certificate(ldapdirs->options.store, id, certificate, &ignored);
 }
 
 /* -- service accounts: whose a credential is, and what a session of one may still do. In memory only -------------------- */

@@ -14,11 +14,11 @@
 #include "service_account.h"
 #include "snapshot.h"
 
-struct identity;
+struct ldapdirs;
 
 /* Stores a new account: name, credentials and limits of `wanted` are given; id and times are set in it. Blocks (database). ERR_UNPROCESSABLE, ERR_EXISTS,
  * ERR_CONFLICT. */
-int accounts_add(struct identity *identity, const struct actor *actor, struct service_account *wanted, struct err *err);
+int accounts_add(struct ldapdirs *ldapdirs, const struct actor *actor, struct service_account *wanted, struct err *err);
 
 struct account_edit {
     const char *id;
@@ -28,13 +28,13 @@ struct account_edit {
 };
 /* Disabling, and taking a credential away, ends the account's sessions; so does taking the delegation away for those in which it acts for somebody. Fewer HX
  * clusters count in running sessions at once. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE. */
-int accounts_change(struct identity *identity, const struct actor *actor, const struct account_edit *edit, struct err *err);
+int accounts_change(struct ldapdirs *ldapdirs, const struct actor *actor, const struct account_edit *edit, struct err *err);
 
 /* Also ends the account's sessions. `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
-int accounts_remove(struct identity *identity, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
+int accounts_remove(struct ldapdirs *ldapdirs, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
 
 /* Remembers when a pinned certificate ends, where only its fingerprint was known; what fails is tried with the next sign-on. Blocks. */
-void accounts_note_certificate(struct identity *identity, const char *id, const struct service_certificate *certificate);
+void accounts_note_certificate(struct ldapdirs *ldapdirs, const char *id, const struct service_certificate *certificate);
 
 /* -- whose is it? In memory, without waiting ------------------------------------------------------------------------------------ */
 

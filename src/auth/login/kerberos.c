@@ -97,14 +97,14 @@ static int kerberos_forbid(struct kerberos_peer *out, const char *reason, const 
 
 /* Without a PAC the name decides alone who somebody is, and in Active Directory who may write a UPN can choose one. */
 static bool lacks_pac(const struct kerberos *k, const struct gss_answer *answer, const char *realm,
-                      char directory[IDENTITY_SOURCE_BYTES]) {
-    const struct identity_principal who = {.realm = realm, .id = "sid:"}; /* an id that Active Directory alone knows */
-    return k->requires_pac && answer->pac == GSS_PAC_NONE && identity_source_of(k->identity, &who, directory);
+                      char directory[LDAPDIR_SOURCE_BYTES]) {
+    const struct ldapdir_principal who = {.realm = realm, .id = "sid:"}; /* an id that Active Directory alone knows */
+    return k->requires_pac && answer->pac == GSS_PAC_NONE && ldapdir_source_of(k->ldapdirs, &who, directory);
 }
 
 /* The token was good; is what it says? */
 static int judge_accepted(struct kerberos *k, const struct gss_answer *answer, struct kerberos_peer *out, struct err *err) {
-    char directory[IDENTITY_SOURCE_BYTES];
+    char directory[LDAPDIR_SOURCE_BYTES];
     if (answer->pac == GSS_PAC_ALTERED || answer->pac == GSS_PAC_UNREADABLE) {
         out->is_alarming = true;
         return kerberos_forbid(out, answer->pac == GSS_PAC_ALTERED ? "pac_altered" : "pac_unreadable",
@@ -208,33 +208,33 @@ int kerberos_set_certificate(struct kerberos *k, const char *cert_pem, struct er
 /* -- from the principal of a ticket to a person with groups -------------------------------------------------------- */
 
 /* At most a few wait for a directory at a time: the others' tokens do not need it. */
-static int ask_directory(struct kerberos *k, const struct identity_principal *who, struct identity_person *out, struct err *err) {
+static int ask_directory(struct kerberos *k, const struct ldapdir_principal *who, struct ldapdir_person *out, struct err *err) {
     int rc;
     if (atomic_fetch_add(&k->asking, 1) >= KERBEROS_ASKING_MAX)
         rc = err_set(err, ERR_BUSY, "others wait for the directory already; try again shortly");
     else
-        rc = identity_lookup_principal(k->identity, who, out, err);
+        rc = ldapdir_lookup_principal(k->ldapdirs, who, out, err);
     (void)atomic_fetch_sub(&k->asking, 1);
     return rc;
 }
 
 /* What the ticket says. The directory of the realm, if there is one, is asked soon after: a ticket may be older than what became of the account. */
-static int go_by_ticket(struct kerberos *k, const struct kerberos_peer *peer, const struct identity_principal *who,
-                        struct identity_person *out, struct err *err) {
-    struct identity_person person = {.principal_id = str_dup(peer->principal_id), .name = str_dup(peer->name)};
-    char directory[IDENTITY_SOURCE_BYTES];
-    const bool is_watched = identity_source_of(k->identity, who, directory);
+static int go_by_ticket(struct kerberos *k, const struct kerberos_peer *peer, const struct ldapdir_principal *who,
+                        struct ldapdir_person *out, struct err *err) {
+    struct ldapdir_person person = {.principal_id = str_dup(peer->principal_id), .name = str_dup(peer->name)};
+    char directory[LDAPDIR_SOURCE_BYTES];
+    const bool is_watched = ldapdir_source_of(k->ldapdirs, who, directory);
     int rc = person.principal_id && person.name ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     person.full_name = str_dup(peer->full_name);
     if (!rc && is_watched) {
         person.directory = str_dup(directory);
-        person.mark = identity_ticket_mark(peer->password_set_at);
+        person.mark = ldapdir_ticket_mark(peer->password_set_at);
         rc = person.directory && person.mark ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     }
     if (!rc)
         rc = group_set_copy(&peer->groups, &person.groups, err);
     if (rc)
-        identity_person_done(&person);
+        ldapdir_person_done(&person);
     else
         *out = person;
     return rc;
@@ -242,8 +242,8 @@ static int go_by_ticket(struct kerberos *k, const struct kerberos_peer *peer, co
 
 static int kerberos_fail(const struct kerberos *k, const struct kerberos_peer *peer, int rc, const struct err *why,
                          struct err *err) {
-    const struct identity_principal who = {.realm = peer->realm, .id = peer->principal_id};
-    char directory[IDENTITY_SOURCE_BYTES];
+    const struct ldapdir_principal who = {.realm = peer->realm, .id = peer->principal_id};
+    char directory[LDAPDIR_SOURCE_BYTES];
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_FORBIDDEN,
                       peer->has_groups ? "a directory has to be asked about you, and none serves the realm of the ticket"
@@ -254,7 +254,7 @@ static int kerberos_fail(const struct kerberos *k, const struct kerberos_peer *p
         return err_move(err, rc, why);
     (void)err_set(err, ERR_UNAVAILABLE, "the directory that knows your groups cannot be asked now");
     (void)err_detail(err, "%s", why->text);
-    if (!identity_source_of(k->identity, &who, directory)) /* it was taken away just now */
+    if (!ldapdir_source_of(k->ldapdirs, &who, directory)) /* it was taken away just now */
         return err_remedy(err, "try again later");
     return err_remedy(err, "try again later; an administrator runs: kaasctl ldap test %s", directory);
 }
@@ -271,9 +271,9 @@ static bool kerberos_is_silence(int rc) {
 }
 
 /* After a PAC that was altered nobody comes here: there is no second way around a statement that somebody has changed. */
-int kerberos_find_person(struct kerberos *k, const struct kerberos_peer *peer, struct identity_person *out, struct err *err) {
+int kerberos_find_person(struct kerberos *k, const struct kerberos_peer *peer, struct ldapdir_person *out, struct err *err) {
     _cleanup_free_ char *name = str_format("%.*s", (int)(peer->realm - 1 - peer->name), peer->name); /* without the realm */
-    const struct identity_principal who = {.realm = peer->realm, .name = name, .id = peer->principal_id};
+    const struct ldapdir_principal who = {.realm = peer->realm, .name = name, .id = peer->principal_id};
     struct err why = {0};
     int rc;
     if (!name)
@@ -343,7 +343,7 @@ int kerberos_new(const struct kerberos_options *options, struct kerberos **out, 
         return rc;
     (void)pthread_mutex_init(&k->lock, NULL);
     k->store = options->store;
-    k->identity = options->identity;
+    k->ldapdirs = options->ldapdirs;
     k->looks_at_bindings = options->looks_at_bindings;
     k->requires_pac = options->requires_pac;
     k->live_check = options->live_check;

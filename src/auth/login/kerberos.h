@@ -11,7 +11,7 @@
 
 #include "err.h"
 #include "finding.h"
-#include "identity.h"
+#include "ldapdir.h"
 
 struct kerberos;
 struct store;
@@ -25,7 +25,7 @@ const char *kerberos_live_check_name(enum kerberos_live_check check); /* "off", 
 
 struct kerberos_options {
     struct store *store;
-    struct identity *identity; /* for tickets without groups */
+    struct ldapdirs *ldapdirs; /* for tickets without groups */
     const char *keytab;        /* copied, as all texts here */
     const char *replay_cache;  /* path of a file in the runtime folder */
     const char *const
@@ -87,10 +87,10 @@ int kerberos_refuse(struct err *err);
 int kerberos_accept(struct kerberos *kerberos, struct kerberos_token *token, struct kerberos_peer *out, struct err *err);
 
 /* A person with groups, after kerberos_accept: from the ticket, or from the directory of the realm. Blocks (directory). Copies into *out (uninitialised), freed by
- * identity_person_done; out->directory is the one of the realm, which can be asked again later, and NULL if there is none. ERR_FORBIDDEN when nobody knows
+ * ldapdir_person_done; out->directory is the one of the realm, which can be asked again later, and NULL if there is none. ERR_FORBIDDEN when nobody knows
  * the person's groups, or no directory can be asked about somebody who has to be; ERR_CREDENTIALS when the directory says that the account is disabled;
  * ERR_UNAVAILABLE when it is needed and cannot be asked; ERR_BUSY. KERBEROS_ASK_PRIVILEGED goes by the ticket then, with out->is_unasked. */
-int kerberos_find_person(struct kerberos *kerberos, const struct kerberos_peer *peer, struct identity_person *out,
+int kerberos_find_person(struct kerberos *kerberos, const struct kerberos_peer *peer, struct ldapdir_person *out,
                          struct err *err);
 
 /* -- how it stands ----------------------------------------------------------------------------------------------------------- */

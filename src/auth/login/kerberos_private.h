@@ -12,7 +12,7 @@
 
 struct kerberos {
     struct store *store;
-    struct identity *identity;
+    struct ldapdirs *ldapdirs;
     struct gss_acceptor *acceptor;
     char **realms; /* configured; ended by NULL; empty: those of the keytab */
     bool looks_at_bindings, requires_pac;

@@ -1,5 +1,5 @@
 /* Local users, and people and programs whose credential was checked elsewhere, become sessions; directories are asked again about them. Layer 5 (auth).
- * The LDAP directories are asked by src/auth/userdir. Credentials that vCenters check are signon_vcenter.c.
+ * The LDAP directories are asked by src/auth/ldapdir. Credentials that vCenters check are signon_vcenter.c.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "login.h"
 
@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "digest.h"
-#include "identity.h"
+#include "ldapdir.h"
 #include "limits.h"
 #include "passwd.h"
 #include "rights.h"
@@ -342,10 +342,10 @@ static void signon_login_walk_check(struct walk *walk, struct live_session *live
     _cleanup_free_ char *mark = live_session_directory_mark(live);
     struct live_check check = live_session_check(live);
     struct live_groups *known = live_session_groups(live);
-    const struct identity_known question = {live_session_who(live), mark, live_groups_get(known)};
+    const struct ldapdir_known question = {live_session_who(live), mark, live_groups_get(known)};
     struct group_set groups = {0};
     struct err why = {0};
-    int rc = identity_check_person(s->options.identity, &question, &groups, &why);
+    int rc = ldapdir_check_person(s->options.ldapdirs, &question, &groups, &why);
     live_groups_unref(known);
     if (rc == ERR_SESSION_ENDED) {
         login_end_session(s, live, &why);

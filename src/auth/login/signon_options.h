@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct inventory;
-struct identity;
+struct ldapdirs;
 struct platform;
 struct seal;
 struct store;
@@ -24,7 +24,7 @@ struct signon_options {
     struct seal *seal;
     struct platform *platform;   /* vCenters, which check credentials and know rights */
     struct inventory *inventory; /* which vSphere clusters matter */
-    struct identity *identity;   /* LDAP directories, which are asked again about people who are signed in */
+    struct ldapdirs *ldapdirs;   /* LDAP directories, which are asked again about people who are signed in */
     int64_t directory_check_ms;  /* how old what one of them said about somebody signed in may get */
     const char *issuer;          /* `iss` of tokens; copied */
     int64_t token_lifetime_ms;

@@ -10,7 +10,7 @@
 #include "metric.h"
 #include "passwd.h"
 #include "grant_store.h"
-#include "identity.h"
+#include "ldapdir.h"
 #include "seal.h"
 #include "session_store.h"
 #include "signon_world.h"
@@ -518,9 +518,9 @@ int role_mapping_store_list(struct store *store, struct role_mapping_list *out, 
     return end(rc);
 }
 
-int identity_check_person(struct identity *identity, const struct identity_known *question, struct group_set *groups,
-                          struct err *err) {
-    (void)identity;
+int ldapdir_check_person(struct ldapdirs *ldapdirs, const struct ldapdir_known *question, struct group_set *groups,
+                         struct err *err) {
+    (void)ldapdirs;
     assert_string_equal(question->who->directory, "corp");
     assert_non_null(question->groups);
     sw.directory_questions++;

@@ -2,7 +2,7 @@
  * directories in memory. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "identity_world.h"
+#include "ldapdir_world.h"
 #include "kerberos_private.h"
 #include "str.h"
 #include "tls_server.h"
@@ -98,18 +98,18 @@ static struct kerberos kerberos;
 static struct err err;
 
 static int set_up(void **state) {
-    (void)identity_world_set_up(state);
+    (void)ldapdir_world_set_up(state);
     for (size_t i = 0; i < UNIT_COUNT(people); i++)
-        identity_world_add(&people[i]);
+        ldapdir_world_add(&people[i]);
     memset(&kerberos, 0, sizeof(kerberos));
-    kerberos.identity = iw.identity;
+    kerberos.ldapdirs = iw.ldapdirs;
     kerberos.is_privileged = say_privileged;
     asked_privileged = 0;
     return 0;
 }
 
 /* As the ticket of this name tells it. */
-static int find(const char *name, const char *id, bool has_groups, struct identity_person *out) {
+static int find(const char *name, const char *id, bool has_groups, struct ldapdir_person *out) {
     struct kerberos_peer peer = {.name = (char *)(uintptr_t)name,
                                  .realm = strchr(name, '@') + 1,
                                  .principal_id = (char *)(uintptr_t)id,
@@ -126,7 +126,7 @@ static int find(const char *name, const char *id, bool has_groups, struct identi
     return rc;
 }
 
-static int find_row(const struct row *row, struct identity_person *out) {
+static int find_row(const struct row *row, struct ldapdir_person *out) {
     static const char *const names[] = {
         [GOOD] = "anna@AD.TEST",      [DEAD] = "anna@AD.TEST",         [DISABLED] = "off@AD.TEST",
         [UNKNOWN] = "nobody@AD.TEST", [NO_SOURCE] = "anna@OTHER.TEST", [CROWDED] = "anna@AD.TEST",
@@ -145,8 +145,8 @@ static int find_row(const struct row *row, struct identity_person *out) {
 static void who_a_ticket_makes_of_somebody(void **state) {
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
         const struct row *row = &rows[i];
-        struct identity_person person = {0};
-        (void)identity_world_tear_down(state);
+        struct ldapdir_person person = {0};
+        (void)ldapdir_world_tear_down(state);
         (void)set_up(state);
         int rc = find_row(row, &person);
         const bool is_same = rc == row->code && person.is_unasked == row->is_unasked && str_eq(person.mark, row->mark) &&
@@ -160,26 +160,26 @@ static void who_a_ticket_makes_of_somebody(void **state) {
             assert_string_equal(person.principal_id, row->answer == DISABLED ? "sid:" SID "1002" : "sid:" SID "1001");
         else
             assert_null(person.principal_id);
-        identity_person_done(&person);
+        ldapdir_person_done(&person);
     }
 }
 
 /* Where nobody need be asked, nobody is. */
 static void directories_are_spared(void **state) {
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
-        struct identity_person person = {0};
+        struct ldapdir_person person = {0};
         const bool needs_none = rows[i].has_groups && (rows[i].check == OFF || (rows[i].check == SOME && !rows[i].is_privileged));
-        (void)identity_world_tear_down(state);
+        (void)ldapdir_world_tear_down(state);
         (void)set_up(state);
         (void)find_row(&rows[i], &person);
         assert_int_equal(*iw.log != '\0', !needs_none && rows[i].answer != NO_SOURCE && rows[i].answer != CROWDED);
         assert_int_equal(asked_privileged, rows[i].has_groups && rows[i].check == SOME);
-        identity_person_done(&person);
+        ldapdir_person_done(&person);
     }
 }
 
 static void refusals_say_what_to_do(void **state) {
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     (void)state;
     kerberos.live_check = KERBEROS_ASK_ALL;
     assert_int_equal(find("anna@OTHER.TEST", NULL, true, &person), ERR_FORBIDDEN);
@@ -191,7 +191,7 @@ static void refusals_say_what_to_do(void **state) {
     assert_string_equal(err.text, "the name or password is wrong"); /* no more to whoever asks */
     assert_string_equal(err.detail, "the account is disabled");
     iw.dead_hosts = "dc1 dc2";
-    identity_world_sync();
+    ldapdir_world_sync();
     assert_int_equal(find("anna@AD.TEST", "sid:" SID "1001", true, &person), ERR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "cannot be asked now"));
     assert_non_null(strstr(err.remedy, "kaasctl ldap test"));
@@ -199,11 +199,11 @@ static void refusals_say_what_to_do(void **state) {
 
 /* A realm without SIDs: people are found by name, in the one spelling of the KDC. */
 static void a_ticket_without_an_id_goes_by_name(void **state) {
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     (void)state;
     assert_int_equal(find("anna@AD.TEST", NULL, false, &person), 0);
     assert_string_equal(person.principal_id, "sid:" SID "1001");
-    identity_person_done(&person);
+    ldapdir_person_done(&person);
     assert_int_equal(find("anna/admin@AD.TEST", NULL, false, &person), ERR_CREDENTIALS);
     assert_int_equal(find("*@AD.TEST", NULL, false, &person), ERR_CREDENTIALS);
 }
@@ -225,7 +225,7 @@ static void clients_bind_themselves_to_the_certificate_that_they_see(void **stat
     test_cert_done(&issuer);
 }
 
-#define PERSON_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, identity_world_tear_down)
+#define PERSON_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, ldapdir_world_tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
         PERSON_TEST(who_a_ticket_makes_of_somebody),

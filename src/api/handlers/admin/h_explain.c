@@ -6,7 +6,7 @@
 
 #include "access.h"
 #include "api_call.h"
-#include "identity.h"
+#include "ldapdir.h"
 #include "name_lookup.h"
 #include "platform_links.h"
 #include "query.h"
@@ -188,7 +188,7 @@ static int h_explain_nobody(const char *wanted, struct err *err) {
 
 /* Its id, if it is none. */
 static int read_id(struct api_call *call, const char *wanted, char **id, struct err *err) {
-    const struct identity_reference reference = {.kind = IDENTITY_PERSON, .name = wanted};
+    const struct ldapdir_reference reference = {.kind = LDAPDIR_PERSON, .name = wanted};
     struct err why = {0};
     int rc = principal_id_read(wanted, id, NULL);
     if (!rc && !explain_is_of_directory(*id))
@@ -204,7 +204,7 @@ static int read_id(struct api_call *call, const char *wanted, char **id, struct 
  * known, and s->note says so. ERR_NOT_FOUND, ERR_AMBIGUOUS for names; their errors for a name. */
 static int explain_look_up(struct api_call *call, const char *wanted, struct subject *s, struct err *err) {
     _cleanup_free_ char *id = NULL;
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     struct err why = {0};
     int rc = read_id(call, wanted, &id, err);
     if (rc)
@@ -212,7 +212,7 @@ static int explain_look_up(struct api_call *call, const char *wanted, struct sub
     if (h_explain_take_known(call, id, s)) /* by the id that was found for a name */
         return subject_finish(call, s, err);
     s->principal_id = STEAL(id);
-    rc = identity_lookup_person(call->api->options.identity, s->principal_id, &person, &why);
+    rc = ldapdir_lookup_person(call->api->options.ldapdirs, s->principal_id, &person, &why);
     if (rc) {
         (void)snprintf(s->note, sizeof(s->note), "not signed in, and the groups are not known: %.200s", why.text);
     } else {
@@ -222,7 +222,7 @@ static int explain_look_up(struct api_call *call, const char *wanted, struct sub
         (void)snprintf(s->barred, sizeof(s->barred), "%s", person.refusal);
         (void)snprintf(s->note, sizeof(s->note), "not signed in: account and groups as the directory %s tells them now%s%s",
                        person.directory, *person.refusal ? "; nobody signs in by it, since " : "", person.refusal);
-        identity_person_done(&person);
+        ldapdir_person_done(&person);
     }
     if (!*s->barred)
         s->viewer.role = signon_mapped_role(call->api->options.signon, s->principal_id, s->groups);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "directories.h"
+#include "ldapdirs.h"
 #include "api_call.h"
 #include "kerberos.h"
 #include "member_json.h"
@@ -26,11 +26,11 @@ static json_t *ldap_view_bare(const struct ldap_source *s) {
 }
 
 static json_t *ldap_view(const struct api_call *call, const void *record) {
-    const struct directory_report *report = record;
-    const bool is_failing = report->state == DIRECTORY_FAILING;
+    const struct ldapdir_report *report = record;
+    const bool is_failing = report->state == LDAPDIR_FAILING;
     json_t *object = ldap_view_bare(&report->source), *status = json_object();
     (void)call;
-    json_put_string(status, "state", directory_state_name(report->state));
+    json_put_string(status, "state", ldapdir_state_name(report->state));
     view_put_time(status, "since", report->since_ms);
     view_put_text(status, "server", report->server[0] ? report->server : NULL);
     view_put_time(status, "certificate_expires_at", report->certificate_end_ms);
@@ -45,19 +45,19 @@ static json_t *ldap_view(const struct api_call *call, const void *record) {
 static const char *ldap_key(const void *record, char *buffer, size_t n) {
     (void)buffer;
     (void)n;
-    return ((const struct directory_report *)record)->source.name;
+    return ((const struct ldapdir_report *)record)->source.name;
 }
 
 int h_ldap_list(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct directory_report_list all = {0};
-    int rc = directories_list(call->api->options.identity, &all, err);
+    struct ldapdir_report_list all = {0};
+    int rc = ldapdir_list(call->api->options.ldapdirs, &all, err);
     if (!rc)
         rc = view_list(call, resp, VIEW_LIST(all.items, all.count, ldap_key, ldap_view), err);
-    directory_report_list_done(&all);
+    ldapdir_report_list_done(&all);
     return rc;
 }
 
-static int ldap_find(struct directory_report_list *all, const char *name, struct directory_report **out, struct err *err) {
+static int ldap_find(struct ldapdir_report_list *all, const char *name, struct ldapdir_report **out, struct err *err) {
     for (size_t i = 0; i < all->count; i++)
         if (str_eq(all->items[i].source.name, name)) {
             *out = &all->items[i];
@@ -68,14 +68,14 @@ static int ldap_find(struct directory_report_list *all, const char *name, struct
 }
 
 static int ldap_answer(struct api_call *call, struct http_response *resp, int status, const char *name, struct err *err) {
-    struct directory_report_list all = {0};
-    struct directory_report *found = NULL;
-    int rc = directories_list(call->api->options.identity, &all, err);
+    struct ldapdir_report_list all = {0};
+    struct ldapdir_report *found = NULL;
+    int rc = ldapdir_list(call->api->options.ldapdirs, &all, err);
     if (!rc)
         rc = ldap_find(&all, name, &found, err);
     if (!rc)
         rc = reply_named(call, resp, status, (struct reply_named){ldap_view(call, found), ldap_view_bare(&found->source)}, err);
-    directory_report_list_done(&all);
+    ldapdir_report_list_done(&all);
     return rc;
 }
 
@@ -126,13 +126,13 @@ static int read_source(const json_t *body, struct ldap_source *s, struct err *er
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
 int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct directory_wish wish = {.password = json_get_string(call->body, "bind_password")};
+    struct ldapdir_wish wish = {.password = json_get_string(call->body, "bind_password")};
     const char *name = json_get_string(call->body, "name");
     int rc = str_replace(&wish.source.name, name, err);
     if (!rc)
         rc = read_source(call->body, &wish.source, err);
     if (!rc)
-        rc = directories_add(call->api->options.identity, API_ACTOR(call), &wish, err);
+        rc = ldapdir_add(call->api->options.ldapdirs, API_ACTOR(call), &wish, err);
     ldap_source_done(&wish.source);
     if (rc)
         return rc;
@@ -142,28 +142,28 @@ int h_ldap_add(struct api_call *call, struct http_response *resp, struct err *er
 
 /* What is there, if it is what an If-Match speaks of; *version_no 0: none did. */
 static int ldap_read_current(struct api_call *call, struct ldap_source *out, int64_t *version_no, struct err *err) {
-    struct directory_report_list all = {0};
-    struct directory_report *found = NULL;
-    int rc = directories_list(call->api->options.identity, &all, err);
+    struct ldapdir_report_list all = {0};
+    struct ldapdir_report *found = NULL;
+    int rc = ldapdir_list(call->api->options.ldapdirs, &all, err);
     if (!rc)
         rc = ldap_find(&all, http_request_param(call->req, "name"), &found, err);
     if (!rc)
         rc = reply_check_version(call, ldap_view_bare(&found->source), found->source.version_no, version_no, err);
     if (!rc)
         rc = ldap_source_copy(&found->source, out, err);
-    directory_report_list_done(&all);
+    ldapdir_report_list_done(&all);
     return rc;
 }
 
 /* Without If-Match what was read a moment ago is what is changed, so that nothing is lost to somebody else unseen. */
 int h_ldap_patch(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct directory_wish wish = {.password = json_get_string(call->body, "bind_password")};
+    struct ldapdir_wish wish = {.password = json_get_string(call->body, "bind_password")};
     int64_t version_no = 0;
     int rc = ldap_read_current(call, &wish.source, &version_no, err);
     if (!rc)
         rc = read_source(call->body, &wish.source, err);
     if (!rc)
-        rc = directories_change(call->api->options.identity, API_ACTOR(call), &wish, err);
+        rc = ldapdir_change(call->api->options.ldapdirs, API_ACTOR(call), &wish, err);
     ldap_source_done(&wish.source);
     return rc ? rc : ldap_answer(call, resp, 200, http_request_param(call->req, "name"), err);
 }
@@ -173,7 +173,7 @@ int h_ldap_remove(struct api_call *call, struct http_response *resp, struct err 
     int64_t version_no = 0;
     int rc = ldap_read_current(call, &source, &version_no, err);
     if (!rc)
-        rc = directories_remove(call->api->options.identity, API_ACTOR(call), source.name, version_no, err);
+        rc = ldapdir_remove(call->api->options.ldapdirs, API_ACTOR(call), source.name, version_no, err);
     ldap_source_done(&source);
     return view_nothing(resp, rc);
 }
@@ -182,7 +182,7 @@ int h_ldap_remove(struct api_call *call, struct http_response *resp, struct err 
 
 const struct member_body h_ldap_test_body = {.more = JSON_MEMBERS(JSON_TAKES_NULL(STRING, "username"))};
 
-static json_t *test_json(const struct directory_test *test) {
+static json_t *test_json(const struct ldapdir_test *test) {
     json_t *object = json_object();
     json_put_string(object, "name", test->name);
     json_put_string(object, "status", finding_status_name(test->worst));
@@ -195,20 +195,20 @@ static json_t *test_json(const struct directory_test *test) {
 int h_ldap_test(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
     struct kerberos_status tokens = {0};
-    const struct directory_test_wish wish = {
+    const struct ldapdir_test_wish wish = {
         .name = http_request_param(call->req, "name"), .user = json_get_string(call->body, "username"), .tokens = &tokens};
-    struct directory_test test = {0};
+    struct ldapdir_test test = {0};
     int rc;
     if (wish.user && (!*wish.user || strlen(wish.user) > 256 || str_has_control(wish.user)))
         return err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");
     rc = options->kerberos ? kerberos_get_status(options->kerberos, &tokens, err) : 0;
     if (rc)
         return rc;
-    rc = directories_test(options->identity, &wish, &test, err);
+    rc = ldapdir_test(options->ldapdirs, &wish, &test, err);
     kerberos_status_done(&tokens);
     if (rc)
         return rc;
     rc = reply_json(resp, 200, test_json(&test), err);
-    directory_test_done(&test);
+    ldapdir_test_done(&test);
     return rc;
 }

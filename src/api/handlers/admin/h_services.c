@@ -222,7 +222,7 @@ int h_services_add(struct api_call *call, struct http_response *resp, struct err
     struct service_account wanted = {.id = NULL};
     int rc = services_read_account(call, &wanted, err);
     if (!rc)
-        rc = accounts_add(call->api->options.identity, API_ACTOR(call), &wanted, err);
+        rc = accounts_add(call->api->options.ldapdirs, API_ACTOR(call), &wanted, err);
     if (!rc)
         reply_location(resp, "/v2/services/", wanted.id);
     if (!rc)
@@ -244,7 +244,7 @@ int h_services_patch(struct api_call *call, struct http_response *resp, struct e
     if (rc)
         return rc;
     edit.id = now->id;
-    rc = accounts_change(call->api->options.identity, API_ACTOR(call), &edit, err);
+    rc = accounts_change(call->api->options.ldapdirs, API_ACTOR(call), &edit, err);
     return rc ? rc : answer_account(call, resp, 200, http_request_param(call->req, "id"), err);
 }
 
@@ -253,6 +253,6 @@ int h_services_remove(struct api_call *call, struct http_response *resp, struct 
     int64_t version_no = 0;
     int rc = find_version(call, &now, &version_no, err);
     if (!rc)
-        rc = accounts_remove(call->api->options.identity, API_ACTOR(call), now->id, version_no, err);
+        rc = accounts_remove(call->api->options.ldapdirs, API_ACTOR(call), now->id, version_no, err);
     return view_nothing(resp, rc);
 }

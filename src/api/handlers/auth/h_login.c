@@ -19,10 +19,10 @@
 #include "accounts.h"
 #include "api_call.h"
 #include "clock.h"
-#include "directories.h"
+#include "ldapdirs.h"
 #include "hashmap.h"
 #include "http_request.h"
-#include "identity.h"
+#include "ldapdir.h"
 #include "kerberos.h"
 #include "limits.h"
 #include "log.h"
@@ -55,8 +55,8 @@ static const char *kerberos_word(const struct api_options *options) {
 int h_login_ways(struct api_call *call, struct http_response *resp, struct err *err) {
     const struct api_options *options = &call->api->options;
     const struct inventory_platform *platform = call->snapshot ? call->snapshot->platform : NULL;
-    char names[DIRECTORIES_MAX][LDAP_SOURCE_NAME_CHARS_MAX + 1];
-    const size_t count = directories_get_names(options->identity, names, DIRECTORIES_MAX);
+    char names[LDAPDIR_MAX][LDAP_SOURCE_NAME_CHARS_MAX + 1];
+    const size_t count = ldapdir_get_names(options->ldapdirs, names, LDAPDIR_MAX);
     json_t *object = json_object(), *list = json_array();
     for (size_t i = 0; i < count; i++)
         json_add(list, json_string(names[i]));
@@ -330,7 +330,7 @@ int h_login_vcenter(struct api_call *call, struct http_response *resp, struct er
 /* -- name and password of a directory ----------------------------------------------------------------------------------- */
 
 /* A person as the directory tells. */
-static struct signon_person login_person(const struct identity_person *person, enum source source) {
+static struct signon_person login_person(const struct ldapdir_person *person, enum source source) {
     return (struct signon_person){.principal_id = person->principal_id,
                                   .name = person->name,
                                   .full_name = person->full_name,
@@ -356,13 +356,13 @@ static int h_login_hide(int rc, const char *source, const struct err *why, struc
 
 static int directory_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
     struct signon *signon = call->api->options.signon;
-    const struct identity_password given = {.source = json_get_string(call->body, "source"),
-                                            .user = json_get_string(call->body, "username"),
-                                            .password = json_get_string(call->body, "password")};
+    const struct ldapdir_password given = {.source = json_get_string(call->body, "source"),
+                                           .user = json_get_string(call->body, "username"),
+                                           .password = json_get_string(call->body, "password")};
     _cleanup_free_ char *where = str_format("ldap:%s", given.source);
-    _cleanup_free_ char *account = identity_account_name(call->api->options.identity, given.source, given.user);
+    _cleanup_free_ char *account = ldapdir_account_name(call->api->options.ldapdirs, given.source, given.user);
     const struct signon_password password = {.where = where, .user = given.user, .account = account};
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     struct signon_person who;
     struct signon_issued issued = {0};
     struct err why = {0};
@@ -370,7 +370,7 @@ static int directory_login_in_worker(struct api_call *call, struct http_response
                               : err_set(err, ERR_NOMEM, "out of memory");
     if (rc)
         return rc;
-    rc = identity_check_password(call->api->options.identity, &given, &person, &why);
+    rc = ldapdir_check_password(call->api->options.ldapdirs, &given, &person, &why);
     signon_note_password(signon, API_ACTOR(call), &password, rc, why.detail[0] ? why.detail : why.text);
     if (rc) {
         log_error(LOG_LEVEL_INFO, "directory_login_refused", &why, "where", where, NULL);
@@ -379,7 +379,7 @@ static int directory_login_in_worker(struct api_call *call, struct http_response
         who = login_person(&person, SOURCE_LDAP);
         rc = signon_login_person(signon, API_ACTOR(call), &who, &issued, err);
     }
-    identity_person_done(&person);
+    ldapdir_person_done(&person);
     return rc ? rc : login_reply(resp, &issued, err);
 }
 
@@ -388,7 +388,7 @@ static int directory_login_in_worker(struct api_call *call, struct http_response
 static int login_directory(struct api_call *call, const char *source, struct err *err) {
     struct worker_pool *workers = NULL;
     struct err why = {0};
-    int rc = identity_pool(call->api->options.identity, source, &workers, &why);
+    int rc = ldapdir_pool(call->api->options.ldapdirs, source, &workers, &why);
     if (!rc)
         return api_go_slow(call, workers, directory_login_in_worker, err);
     if (rc == ERR_NOT_FOUND) {
@@ -548,12 +548,12 @@ static int login_negotiate_read(struct api_call *call, struct err *err) {
 /* -- by Kerberos --------------------------------------------------------------------------------------------------------- */
 
 /* Who may do more than others, and whose directory does not answer, signs in for a quarter of an hour at a time. */
-static int64_t h_login_end_of(const struct identity_person *person, const struct kerberos_peer *peer) {
+static int64_t h_login_end_of(const struct ldapdir_person *person, const struct kerberos_peer *peer) {
     const int64_t soon_ms = clock_wall_ms() + KAAS_UNASKED_SESSION_MS;
     return person->is_unasked && (!peer->ends_at_ms || peer->ends_at_ms > soon_ms) ? soon_ms : peer->ends_at_ms;
 }
 
-static int kerberos_open_session(struct api_call *call, const struct identity_person *person, struct kerberos_peer *peer,
+static int kerberos_open_session(struct api_call *call, const struct ldapdir_person *person, struct kerberos_peer *peer,
                                  struct signon_issued *issued, struct err *err) {
     struct signon_person who = login_person(person, SOURCE_KERBEROS);
     struct err why = {0};
@@ -572,7 +572,7 @@ static int kerberos_open_session(struct api_call *call, const struct identity_pe
 
 /* The ticket proves the name; who that is, in groups, it says itself or the directory does. */
 static int kerberos_login_in_worker(struct api_call *call, struct http_response *resp, struct err *err) {
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     struct signon_issued issued = {0};
     struct kerberos_peer peer = {0};
     int rc = login_negotiate_accept(call, &peer, err);
@@ -583,7 +583,7 @@ static int kerberos_login_in_worker(struct api_call *call, struct http_response 
         login_negotiate_refuse(call, &peer, rc == ERR_FORBIDDEN ? "no_groups" : "directory", rc);
     else
         rc = kerberos_open_session(call, &person, &peer, &issued, err);
-    identity_person_done(&person);
+    ldapdir_person_done(&person);
 out:
     kerberos_peer_done(&peer);
     return rc ? rc : login_reply(resp, &issued, err);
@@ -667,7 +667,7 @@ static int log_in_in_worker(struct api_call *call, struct http_response *resp, s
     if (rc)
         return rc;
     if (service->is_end_news)
-        accounts_note_certificate(call->api->options.identity, service->id, &service->certificate);
+        accounts_note_certificate(call->api->options.ldapdirs, service->id, &service->certificate);
     return login_reply(resp, &issued, err);
 }
 

@@ -1,4 +1,4 @@
-/* Directories in memory for tests of src/auth/userdir: the place of src/ldap's connections and of the table of sources. Filters are read as a server
+/* Directories in memory for tests of src/auth/ldapdir: the place of src/ldap's connections and of the table of sources. Filters are read as a server
  * reads them, so that a name which gets into one unescaped finds what it should not. SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "identity.h"
+#include "ldapdir.h"
 
 #define WORLD_NOW_MS INT64_C(1700000000000)
 #define WORLD_AD_BASE "DC=ad,DC=test"
@@ -24,8 +24,8 @@ struct world_entry {
     struct world_value values[WORLD_VALUES_MAX]; /* ended by an attr of NULL */
 };
 
-struct identity_world {
-    struct identity *identity;
+struct ldapdir_world {
+    struct ldapdirs *ldapdirs;
     const struct world_entry *entries[48]; /* in the order in which they are found; ended by NULL */
     /* servers by the first letters of their host: "dc1" and "dc2" of the source "ad", "lab" of the source "lab" */
     const char *dead_hosts;     /* not reached: "dc1 dc2" */
@@ -42,16 +42,16 @@ struct identity_world {
     char log[16384];
     unsigned opened, closed, refused, binds, searches;
 };
-extern struct identity_world iw;
+extern struct ldapdir_world iw;
 
 /* The sources "ad" (Active Directory, realm AD.TEST, servers dc1 and dc2), "lab" (OpenLDAP, realm LAB.TEST) and "off" (disabled), no entries, clocks that
  * stand at WORLD_NOW_MS. cmocka set-up and tear-down. */
-int identity_world_set_up(void **state);
-int identity_world_tear_down(void **state);
+int ldapdir_world_set_up(void **state);
+int ldapdir_world_tear_down(void **state);
 
 /* One more entry; it must live as long as the test. */
-void identity_world_add(const struct world_entry *entry);
+void ldapdir_world_add(const struct world_entry *entry);
 /* Forgets the log and the counters. */
-void identity_world_forget(void);
+void ldapdir_world_forget(void);
 /* Reads the sources again, after they were changed. */
-void identity_world_sync(void);
+void ldapdir_world_sync(void);

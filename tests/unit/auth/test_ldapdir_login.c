@@ -1,8 +1,8 @@
-/* Who signs in by a directory, who stays signed in, and whom a ticket names: directory_login.c and what it reads of an account, over directories in
+/* Who signs in by a directory, who stays signed in, and whom a ticket names: ldapdir_login.c and what it reads of an account, over directories in
  * memory. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "identity_world.h"
+#include "ldapdir_world.h"
 #include "str.h"
 
 #define SID "S-1-5-21-1-2-3-"
@@ -141,22 +141,22 @@ static const struct world_entry lab_people[] = {{LAB_USER("j\u00f6rg", UUID_2)}}
 ;
 
 static int set_up(void **state) {
-    (void)identity_world_set_up(state);
+    (void)ldapdir_world_set_up(state);
     for (size_t i = 0; i < UNIT_COUNT(ad_people); i++)
-        identity_world_add(&ad_people[i]);
+        ldapdir_world_add(&ad_people[i]);
     for (size_t i = 0; i < UNIT_COUNT(lab_people); i++)
-        identity_world_add(&lab_people[i]);
+        ldapdir_world_add(&lab_people[i]);
     return 0;
 }
 
 /* -- name and password ----------------------------------------------------------------------------------------------------------- */
 
 static struct err err;
-static int log_in(const char *source, const char *user, const char *password, struct identity_person *out) {
-    const struct identity_password given = {source, user, password};
+static int log_in(const char *source, const char *user, const char *password, struct ldapdir_person *out) {
+    const struct ldapdir_password given = {source, user, password};
     int rc;
     err = (struct err){0};
-    rc = identity_check_password(iw.identity, &given, out, &err);
+    rc = ldapdir_check_password(iw.ldapdirs, &given, out, &err);
     assert_int_equal(rc, err.code);
     return rc;
 }
@@ -216,7 +216,7 @@ static const struct {
 static void names_and_passwords(void **state) {
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(logins); i++) {
-        struct identity_person person = {0};
+        struct ldapdir_person person = {0};
         int code = log_in(logins[i].source, logins[i].user, logins[i].password, &person);
         const char *told = code ? err.detail : person.principal_id;
         if (code != logins[i].code || !str_eq(told, logins[i].told))
@@ -225,14 +225,14 @@ static void names_and_passwords(void **state) {
             assert_string_equal(err.text, REFUSED);
         if (code)
             assert_null(person.principal_id);
-        identity_person_done(&person);
+        ldapdir_person_done(&person);
     }
 }
 
 /* Servers say yes to an empty password (RFC 4513 5.1.2), as those of this test do: it must not come to them. */
 static void nothing_empty_reaches_a_directory(void **state) {
     static const char *const pairs[][2] = {{"anna", ""}, {"", PASSWORD}, {"", ""}, {"nobody", ""}, {"CORP\\anna", ""}};
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(pairs); i++) {
         assert_int_equal(log_in("ad", pairs[i][0], pairs[i][1], &person), ERR_CREDENTIALS);
@@ -245,12 +245,12 @@ static void nothing_empty_reaches_a_directory(void **state) {
 /* What is done for a name that nobody has is what is done for one with a wrong password. */
 static void the_same_work_for_whoever_it_is(void **state) {
     static const char *const users[] = {"anna", "nobody", "twin", "off"};
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     (void)state;
     assert_int_equal(log_in("ad", "anna", "wrong", &person), ERR_CREDENTIALS); /* which opens the connection that is kept */
     for (size_t i = 0; i < UNIT_COUNT(users); i++) {
         const unsigned opened = iw.opened;
-        identity_world_forget();
+        ldapdir_world_forget();
         assert_int_equal(log_in("ad", users[i], "wrong", &person), ERR_CREDENTIALS);
         assert_int_equal(iw.searches, 1);
         assert_int_equal(iw.binds, 1);
@@ -262,41 +262,41 @@ static void the_same_work_for_whoever_it_is(void **state) {
 static void an_entry_of_nobodys_signs_nobody_in(void **state) {
     static const struct world_entry trap = {
         .dn = "cn=nobody," WORLD_AD_BASE, .password = PASSWORD, .values = {{"objectClass", "trap"}}};
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     (void)state;
-    identity_world_add(&trap);
+    ldapdir_world_add(&trap);
     assert_int_equal(log_in("ad", "whoever", PASSWORD, &person), ERR_CREDENTIALS);
     assert_string_equal(err.detail, "no account of that name");
     assert_string_equal(err.text, REFUSED);
 }
 
 static void a_person_is_told_whole(void **state) {
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     (void)state;
     assert_int_equal(log_in("ad", "anna", PASSWORD, &person), 0);
     assert_string_equal(person.name, "anna@AD.TEST");
     assert_string_equal(person.full_name, "Anna A.");
     assert_string_equal(person.directory, "ad");
     assert_string_equal(person.mark, "133");
-    identity_person_done(&person);
+    ldapdir_person_done(&person);
     assert_int_equal(log_in("lab", "berta", PASSWORD, &person), 0);
     assert_string_equal(person.name, "berta");
     assert_string_equal(person.mark, "20240101000000Z");
     assert_string_equal(person.directory, "lab");
-    identity_person_done(&person);
+    ldapdir_person_done(&person);
 }
 
 static void a_directory_that_is_silent_is_no_wrong_password(void **state) {
     static const int codes[] = {ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS};
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     for (size_t i = 0; i < UNIT_COUNT(codes); i++) {
-        (void)identity_world_tear_down(state);
+        (void)ldapdir_world_tear_down(state);
         (void)set_up(state);
         iw.dead_hosts = "dc1 dc2";
         iw.dead_code = codes[i];
         assert_int_equal(log_in("ad", "anna", PASSWORD, &person), codes[i]);
     }
-    (void)identity_world_tear_down(state);
+    (void)ldapdir_world_tear_down(state);
     (void)set_up(state);
     iw.own_password = "changed by somebody"; /* kaasd's own: no fault of who signs in */
     assert_int_equal(log_in("ad", "anna", PASSWORD, &person), ERR_UPSTREAM);
@@ -392,7 +392,7 @@ static int ask_again(const struct again *row, struct group_set *groups) {
     const struct group_set none = {0};
     int rc;
     err = (struct err){0};
-    rc = identity_check_person(iw.identity, &(struct identity_known){&who, row->mark, &none}, groups, &err);
+    rc = ldapdir_check_person(iw.ldapdirs, &(struct ldapdir_known){&who, row->mark, &none}, groups, &err);
     assert_int_equal(rc, err.code);
     return rc;
 }
@@ -402,7 +402,7 @@ static void who_may_stay(void **state) {
     for (size_t i = 0; i < UNIT_COUNT(agains); i++) {
         struct group_set groups = {0};
         memset(iw.entries, 0, sizeof(iw.entries));
-        identity_world_add(&agains[i].now);
+        ldapdir_world_add(&agains[i].now);
         int rc = ask_again(&agains[i], &groups);
         if (rc != agains[i].code || !strstr(err.text, agains[i].why))
             fail_msg("%s: %s, %s", agains[i].name, err_slug(rc), err.text);
@@ -415,13 +415,13 @@ static void silence_ends_no_session(void **state) {
     struct group_set groups = {0};
     iw.dead_hosts = "dc1 dc2";
     assert_int_equal(ask_again(&agains[0], &groups), ERR_UNREACHABLE);
-    (void)identity_world_tear_down(state);
+    (void)ldapdir_world_tear_down(state);
     (void)set_up(state);
     iw.search_code = ERR_UPSTREAM;
     assert_int_equal(ask_again(&agains[0], &groups), ERR_UPSTREAM);
     iw.search_code = 0;
     iw.own_password = "changed by somebody";
-    identity_world_sync();
+    ldapdir_world_sync();
     assert_int_equal(ask_again(&agains[0], &groups), ERR_UPSTREAM);
     assert_null(groups.ids);
 }
@@ -432,9 +432,9 @@ static void a_session_may_be_known_before_its_directory(void **state) {
     struct group_set groups = {0};
     (void)state;
     memset(iw.entries, 0, sizeof(iw.entries));
-    identity_world_add(&row.now);
+    ldapdir_world_add(&row.now);
     iw.has_no_lab = true;
-    identity_world_sync();
+    ldapdir_world_sync();
     iw.has_no_lab = false;
     iw.is_database_away = true;
     assert_int_equal(ask_again(&row, &groups), ERR_UNAVAILABLE);
@@ -459,14 +459,14 @@ static void groups_of_other_domains_stay(void **state) {
     struct group_set known = {0};
     (void)state;
     memset(iw.entries, 0, sizeof(iw.entries));
-    identity_world_add(&now);
+    ldapdir_world_add(&now);
     assert_int_equal(group_set_add(&known, "sid:" SID "2002", NULL), 0); /* of the own domain, and not there any more */
     assert_int_equal(group_set_add(&known, "sid:S-1-5-21-9-9-9-3001", NULL), 0);
     group_set_seal(&known);
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
         const struct principal who = {.id = (char[]){"sid:" SID "1001"}, .directory = (char[]){"ad"}};
         struct group_set groups = {0};
-        assert_int_equal(identity_check_person(iw.identity, &(struct identity_known){&who, rows[i].mark, &known}, &groups, NULL),
+        assert_int_equal(ldapdir_check_person(iw.ldapdirs, &(struct ldapdir_known){&who, rows[i].mark, &known}, &groups, NULL),
                          0);
         assert_int_equal(groups.count, rows[i].count);
         for (size_t k = 0; k < groups.count; k++)
@@ -504,12 +504,12 @@ static void principals_of_a_realm(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
-        const struct identity_principal who = {rows[i].realm, rows[i].name, rows[i].sid};
-        struct identity_person person = {0};
-        int rc = identity_lookup_principal(iw.identity, &who, &person, NULL);
+        const struct ldapdir_principal who = {rows[i].realm, rows[i].name, rows[i].sid};
+        struct ldapdir_person person = {0};
+        int rc = ldapdir_lookup_principal(iw.ldapdirs, &who, &person, NULL);
         if (rc != rows[i].code || !str_eq(person.principal_id, rows[i].id))
             fail_msg("%s@%s: %s, %s", rows[i].name, rows[i].realm, err_slug(rc), person.principal_id ? person.principal_id : "-");
-        identity_person_done(&person);
+        ldapdir_person_done(&person);
     }
 }
 
@@ -531,14 +531,14 @@ static void names_of_one_account(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
-        char *name = identity_account_name(iw.identity, rows[i].source, rows[i].given);
+        char *name = ldapdir_account_name(iw.ldapdirs, rows[i].source, rows[i].given);
         assert_string_equal(name, rows[i].name);
         free(name);
     }
     assert_string_equal(iw.log, "");
 }
 
-#define LOGIN_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, identity_world_tear_down)
+#define LOGIN_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, ldapdir_world_tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
         LOGIN_TEST(names_and_passwords),

@@ -1,10 +1,10 @@
-/* Which server of a directory is asked, and on whose connection: directory_pool.c, over servers in memory.
+/* Which server of a directory is asked, and on whose connection: ldapdir_pool.c, over servers in memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include "clock.h"
-#include "directories.h"
-#include "identity_world.h"
+#include "ldapdirs.h"
+#include "ldapdir_world.h"
 #include "str.h"
 
 #define REST_MS 1200       /* longer than the first rest of a server: a second, and a fifth of it by chance */
@@ -32,26 +32,26 @@ static void read_opened(char opened[100]) {
 
 /* Two questions, for the account and for its groups, on one connection. */
 static int ask(void) {
-    const struct identity_principal who = {.realm = "AD.TEST", .name = "anna"};
-    struct identity_person person = {0};
-    int rc = identity_lookup_principal(iw.identity, &who, &person, &err);
-    identity_person_done(&person);
+    const struct ldapdir_principal who = {.realm = "AD.TEST", .name = "anna"};
+    struct ldapdir_person person = {0};
+    int rc = ldapdir_lookup_principal(iw.ldapdirs, &who, &person, &err);
+    ldapdir_person_done(&person);
     return rc;
 }
 
 /* The same, and a password on a connection of its own between the two. */
 static int log_in(void) {
-    const struct identity_password good = {"ad", "anna", "right horse"};
-    struct identity_person person = {0};
-    int rc = identity_check_password(iw.identity, &good, &person, &err);
-    identity_person_done(&person);
+    const struct ldapdir_password good = {"ad", "anna", "right horse"};
+    struct ldapdir_person person = {0};
+    int rc = ldapdir_check_password(iw.ldapdirs, &good, &person, &err);
+    ldapdir_person_done(&person);
     return rc;
 }
 
 static void expect(int (*fn)(void), int code, const char *hosts, int line) {
     char opened[100];
     int rc;
-    identity_world_forget();
+    ldapdir_world_forget();
     err = (struct err){0};
     rc = fn();
     read_opened(opened);
@@ -61,28 +61,28 @@ static void expect(int (*fn)(void), int code, const char *hosts, int line) {
 #define EXPECT(code, hosts) expect(ask, code, hosts, __LINE__)
 #define EXPECT_LOGIN(code, hosts) expect(log_in, code, hosts, __LINE__)
 
-static enum directory_state state_now(void) {
-    struct directory_report_list list = {0};
-    enum directory_state now = DIRECTORY_UNKNOWN;
-    assert_int_equal(directories_list(iw.identity, &list, NULL), 0);
+static enum ldapdir_state state_now(void) {
+    struct ldapdir_report_list list = {0};
+    enum ldapdir_state now = LDAPDIR_UNKNOWN;
+    assert_int_equal(ldapdir_list(iw.ldapdirs, &list, NULL), 0);
     for (size_t i = 0; i < list.count; i++)
         if (str_eq(list.items[i].source.name, "ad"))
             now = list.items[i].state;
-    directory_report_list_done(&list);
+    ldapdir_report_list_done(&list);
     return now;
 }
 
 static int set_up(void **state) {
-    (void)identity_world_set_up(state);
-    identity_world_add(&anna);
+    (void)ldapdir_world_set_up(state);
+    ldapdir_world_add(&anna);
     return 0;
 }
 
 static void one_connection_does_for_a_minute(void **state) {
     (void)state;
-    assert_int_equal(state_now(), DIRECTORY_UNKNOWN);
+    assert_int_equal(state_now(), LDAPDIR_UNKNOWN);
     EXPECT(0, "dc1");
-    assert_int_equal(state_now(), DIRECTORY_OK);
+    assert_int_equal(state_now(), LDAPDIR_OK);
     assert_int_equal(iw.binds, 1);
     EXPECT(0, "");
     clock_advance_ms(IDLE_MS);
@@ -108,7 +108,7 @@ static void the_next_server_is_asked_while_the_first_rests(void **state) {
     (void)state;
     iw.dead_hosts = "dc1";
     EXPECT(0, "dc1 dc2");
-    assert_int_equal(state_now(), DIRECTORY_OK);
+    assert_int_equal(state_now(), LDAPDIR_OK);
     EXPECT_LOGIN(0, "dc2"); /* what is kept, and a new one */
     clock_advance_ms(REST_MS);
     EXPECT_LOGIN(0, "dc1 dc2");
@@ -124,13 +124,13 @@ static void a_changed_directory_begins_anew(void **state) {
     (void)state;
     iw.dead_hosts = "dc1";
     EXPECT(0, "dc1 dc2");
-    identity_world_sync();
-    assert_int_equal(state_now(), DIRECTORY_UNKNOWN);
+    ldapdir_world_sync();
+    assert_int_equal(state_now(), LDAPDIR_UNKNOWN);
     assert_int_equal(iw.opened, iw.closed);
     iw.dead_hosts = NULL;
     EXPECT(0, "dc1");
-    assert_int_equal(identity_sync(iw.identity, NULL), 0); /* unchanged: it goes on with its connections */
-    assert_int_equal(state_now(), DIRECTORY_OK);
+    assert_int_equal(ldapdir_sync(iw.ldapdirs, NULL), 0); /* unchanged: it goes on with its connections */
+    assert_int_equal(state_now(), LDAPDIR_OK);
     EXPECT(0, "");
 }
 
@@ -144,18 +144,18 @@ static void a_lost_connection_is_no_outage(void **state) {
     iw.lose_after = 1;
     iw.lose_code = ERR_TLS;
     EXPECT(0, "dc1");
-    assert_int_equal(state_now(), DIRECTORY_OK);
+    assert_int_equal(state_now(), LDAPDIR_OK);
     iw.lose_after = 1;
     iw.lose_code = ERR_UPSTREAM; /* a refusal is an answer: nothing is asked twice */
     EXPECT(ERR_UPSTREAM, "");
-    assert_int_equal(state_now(), DIRECTORY_OK);
+    assert_int_equal(state_now(), LDAPDIR_OK);
 }
 
 static void while_all_are_dead_nobody_waits(void **state) {
     (void)state;
     iw.dead_hosts = "dc1 dc2";
     EXPECT(ERR_UNREACHABLE, "dc1 dc2");
-    assert_int_equal(state_now(), DIRECTORY_FAILING);
+    assert_int_equal(state_now(), LDAPDIR_FAILING);
     EXPECT(ERR_UNREACHABLE, "dc1 dc2"); /* once is no outage: it is tried again */
     clock_advance_ms(REST_MS);
     EXPECT(ERR_UNREACHABLE, "dc1 dc2");
@@ -169,7 +169,7 @@ static void while_all_are_dead_nobody_waits(void **state) {
     clock_advance_ms(LONG_REST_MS);
     iw.dead_hosts = "dc1";
     EXPECT(0, "dc1 dc2");
-    assert_int_equal(state_now(), DIRECTORY_OK);
+    assert_int_equal(state_now(), LDAPDIR_OK);
 }
 
 /* Who has met the failure of the last good one tries those that rest: one of them may be back. */
@@ -196,19 +196,19 @@ static void what_is_good_again_is_forgiven(void **state) {
     clock_advance_ms(LONG_REST_MS);
     iw.dead_hosts = NULL;
     EXPECT_LOGIN(0, "dc1 dc1");
-    assert_int_equal(state_now(), DIRECTORY_OK);
+    assert_int_equal(state_now(), LDAPDIR_OK);
     clock_advance_ms(1); /* the connection that was kept is closed with the server */
     iw.lose_after = 1;
     iw.dead_hosts = "dc1 dc2";
     EXPECT_LOGIN(ERR_UNREACHABLE, "dc1 dc2");
-    assert_int_equal(state_now(), DIRECTORY_FAILING);
+    assert_int_equal(state_now(), LDAPDIR_FAILING);
     EXPECT_LOGIN(ERR_UNREACHABLE, "dc1 dc2");
 }
 
 static void the_reason_is_told(void **state) {
     static const int codes[] = {ERR_UNREACHABLE, ERR_TIMEOUT, ERR_TLS};
     for (size_t i = 0; i < UNIT_COUNT(codes); i++) {
-        (void)identity_world_tear_down(state);
+        (void)ldapdir_world_tear_down(state);
         (void)set_up(state);
         iw.dead_hosts = "dc1 dc2";
         iw.dead_code = codes[i];
@@ -228,11 +228,11 @@ static void our_own_password_is_our_own_fault(void **state) {
 
 static void nothing_is_asked_after_the_stop(void **state) {
     (void)state;
-    identity_stop(iw.identity);
+    ldapdir_stop(iw.ldapdirs);
     EXPECT(ERR_CANCELED, "");
 }
 
-#define SERVERS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, identity_world_tear_down)
+#define SERVERS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, ldapdir_world_tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
         SERVERS_TEST(one_connection_does_for_a_minute),

@@ -1,6 +1,6 @@
 /* What an entry of a directory says about an account, and in which groups it is. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "directory_people.h"
+#include "ldapdir_people.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,7 +316,7 @@ struct walk {
     size_t count, space, begin;
 };
 
-static void directory_people_walk_done(struct walk *walk) {
+static void ldapdir_people_walk_done(struct walk *walk) {
     for (size_t i = 0; i < walk->count; i++) {
         free(walk->items[i].dn);
         free(walk->items[i].id);
@@ -324,7 +324,7 @@ static void directory_people_walk_done(struct walk *walk) {
     free(walk->items);
 }
 
-static bool directory_people_is_known(const struct walk *walk, const char *id) {
+static bool ldapdir_people_is_known(const struct walk *walk, const char *id) {
     for (size_t i = 0; i < walk->count; i++)
         if (str_eq(walk->items[i].id, id))
             return true;
@@ -352,7 +352,7 @@ static int take_group(void *arg, const struct ldap_entry *entry, struct err *err
     int rc = 0;
     if (!dn)
         return err_set(err, ERR_NOMEM, "out of memory");
-    if (!id || directory_people_is_known(walk, id))
+    if (!id || ldapdir_people_is_known(walk, id))
         return 0;
     rc = groups_make_room(walk, err);
     if (rc)
@@ -459,7 +459,7 @@ int account_groups(struct ldap_conn *conn, const struct ldap_source *source, con
     struct group_set groups = {0};
     struct walk walk = {.conn = conn, .source = source};
     int rc = source->kind == LDAP_KIND_AD ? ad_groups(conn, account, &groups, err) : plain_groups(&walk, account, &groups, err);
-    directory_people_walk_done(&walk);
+    ldapdir_people_walk_done(&walk);
     if (rc) {
         group_set_done(&groups);
         return rc;

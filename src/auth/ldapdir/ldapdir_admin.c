@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "clock.h"
-#include "directories_private.h"
-#include "directory_people.h"
+#include "ldapdirs_private.h"
+#include "ldapdir_people.h"
 #include "kerberos.h"
 #include "ldap_text.h"
 #include "limits.h"
@@ -28,8 +28,8 @@ static struct audit_record admin_make_line(const struct actor *actor, const char
                    .action = action, .object_kind = "directory", .object_id = name, .object_name = name, .reason = reason});
 }
 
-int identity_finish(struct identity *identity, const struct audit_record *line, int rc, const struct err *why) {
-    const struct identity_options *options = &identity->options;
+int ldapdir_finish(struct ldapdirs *ldapdirs, const struct audit_record *line, int rc, const struct err *why) {
+    const struct ldapdir_options *options = &ldapdirs->options;
     if (rc)
         audit_store_append_outcome(options->store, line, rc, why);
     else if (options->on_written)
@@ -37,20 +37,20 @@ int identity_finish(struct identity *identity, const struct audit_record *line, 
     return rc;
 }
 
-static int admin_finish(struct identity *identity, const struct audit_record *line, int rc, const struct err *why) {
+static int admin_finish(struct ldapdirs *ldapdirs, const struct audit_record *line, int rc, const struct err *why) {
     if (!rc)
-        (void)identity_sync(identity, NULL); /* else the change feed brings it */
-    return identity_finish(identity, line, rc, why);
+        (void)ldapdir_sync(ldapdirs, NULL); /* else the change feed brings it */
+    return ldapdir_finish(ldapdirs, line, rc, why);
 }
 
-static int seal_password(struct identity *identity, const char *password, struct ldap_row *row, struct err *err) {
+static int seal_password(struct ldapdirs *ldapdirs, const char *password, struct ldap_row *row, struct err *err) {
     _cleanup_free_ char *purpose = str_format("ldap-bind:%s", row->source.name);
     _cleanup_strbuf_ struct strbuf sealed;
     int rc;
     strbuf_init(&sealed, SEALED_BYTES_MAX);
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = seal_seal(identity->options.seal, purpose, password, strlen(password), &sealed, err);
+    rc = seal_seal(ldapdirs->options.seal, purpose, password, strlen(password), &sealed, err);
     if (rc)
         return rc;
     free(row->sealed);
@@ -61,7 +61,7 @@ static int seal_password(struct identity *identity, const char *password, struct
 }
 
 /* What the wish makes of a row: its sealed password stays, unless there is a new one. */
-static int admin_apply(struct identity *identity, const struct directory_wish *wish, struct ldap_row *row, struct err *err) {
+static int admin_apply(struct ldapdirs *ldapdirs, const struct ldapdir_wish *wish, struct ldap_row *row, struct err *err) {
     const size_t password_bytes = wish->password ? strlen(wish->password) : 1;
     struct ldap_source wanted;
     int rc;
@@ -84,12 +84,12 @@ static int admin_apply(struct identity *identity, const struct directory_wish *w
     row->source.has_password = row->sealed != NULL || wish->password;
     rc = ldap_source_check(&row->source, err);
     if (!rc && wish->password && row->source.bind == LDAP_BIND_PASSWORD)
-        rc = seal_password(identity, wish->password, row, err);
+        rc = seal_password(ldapdirs, wish->password, row, err);
     return rc;
 }
 
 /* A password goes to whom it was given for: whoever may change addresses must not learn it by naming a server of their own. */
-static int check_old_password(const struct ldap_row *row, const struct directory_wish *wish, struct err *err) {
+static int check_old_password(const struct ldap_row *row, const struct ldapdir_wish *wish, struct err *err) {
     const struct ldap_source *was = &row->source, *wanted = &wish->source;
     if (!row->sealed || wish->password || wanted->bind != LDAP_BIND_PASSWORD)
         return 0;
@@ -100,29 +100,29 @@ static int check_old_password(const struct ldap_row *row, const struct directory
     return err_remedy(err, "it is stored for what was there before, and is not sent anywhere else");
 }
 
-int directories_add(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err) {
+int ldapdir_add(struct ldapdirs *ldapdirs, const struct actor *actor, const struct ldapdir_wish *wish, struct err *err) {
     _cleanup_(ldap_row_free) struct ldap_row *row = calloc(1, sizeof(*row));
     const struct audit_record line = admin_make_line(actor, "directory.create", wish->source.name, wish->source.urls);
     size_t count;
     int rc;
     if (!row)
         return err_set(err, ERR_NOMEM, "out of memory");
-    (void)pthread_mutex_lock(&identity->lock);
-    count = identity->count;
-    (void)pthread_mutex_unlock(&identity->lock);
-    if (count >= DIRECTORIES_MAX)
-        return err_set(err, ERR_CONFLICT, "there are %d directories already", DIRECTORIES_MAX);
-    rc = admin_apply(identity, wish, row, err);
+    (void)pthread_mutex_lock(&ldapdirs->lock);
+    count = ldapdirs->count;
+    (void)pthread_mutex_unlock(&ldapdirs->lock);
+    if (count >= LDAPDIR_MAX)
+        return err_set(err, ERR_CONFLICT, "there are %d directories already", LDAPDIR_MAX);
+    rc = admin_apply(ldapdirs, wish, row, err);
     if (rc)
         return rc;
     row->source.created_at_ms = row->source.updated_at_ms;
-    return admin_finish(identity, &line, ldap_store_insert(identity->options.store, row, &line, err), err);
+    return admin_finish(ldapdirs, &line, ldap_store_insert(ldapdirs->options.store, row, &line, err), err);
 }
 
-int directories_change(struct identity *identity, const struct actor *actor, const struct directory_wish *wish, struct err *err) {
+int ldapdir_change(struct ldapdirs *ldapdirs, const struct actor *actor, const struct ldapdir_wish *wish, struct err *err) {
     _cleanup_(ldap_row_free) struct ldap_row *row = NULL;
     const struct audit_record line = admin_make_line(actor, "directory.change", wish->source.name, wish->source.urls);
-    int rc = ldap_store_load(identity->options.store, wish->source.name, &row, err);
+    int rc = ldap_store_load(ldapdirs->options.store, wish->source.name, &row, err);
     if (rc)
         return rc;
     if (wish->source.version_no != row->source.version_no) {
@@ -131,20 +131,19 @@ int directories_change(struct identity *identity, const struct actor *actor, con
     }
     rc = check_old_password(row, wish, err);
     if (!rc)
-        rc = admin_apply(identity, wish, row, err);
+        rc = admin_apply(ldapdirs, wish, row, err);
     if (rc)
         return rc;
-    return admin_finish(identity, &line, ldap_store_update(identity->options.store, row, &line, err), err);
+    return admin_finish(ldapdirs, &line, ldap_store_update(ldapdirs->options.store, row, &line, err), err);
 }
 
-int directories_remove(struct identity *identity, const struct actor *actor, const char *name, int64_t version_no,
-                       struct err *err) {
+int ldapdir_remove(struct ldapdirs *ldapdirs, const struct actor *actor, const char *name, int64_t version_no, struct err *err) {
     const struct audit_record line = admin_make_line(actor, "directory.remove", name, NULL);
     const struct ldap_removal removal = {.name = name, .version_no = version_no, .audit = &line};
-    int rc = ldap_store_delete(identity->options.store, &removal, err);
+    int rc = ldap_store_delete(ldapdirs->options.store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
-    return admin_finish(identity, &line, rc, err);
+    return admin_finish(ldapdirs, &line, rc, err);
 }
 
 /* -- looking for what is wrong ------------------------------------------------------------------------------------------------ */
@@ -152,20 +151,20 @@ int directories_remove(struct identity *identity, const struct actor *actor, con
 /* A test uses connections of its own and looks at each server, so it answers while the worker pool of the directory is full of questions that hang. It changes
  * nothing. */
 
-void directory_test_done(struct directory_test *test) {
+void ldapdir_test_done(struct ldapdir_test *test) {
     if (!test)
         return;
     findings_done(&test->findings);
-    *test = (struct directory_test){0};
+    *test = (struct ldapdir_test){0};
 }
 
 /* -- steps ----------------------------------------------------------------------------------------------------------------- */
 
 struct visit {
-    struct inventory_source *source;
-    struct directory_test *test;
+    struct ldapdir *source;
+    struct ldapdir_test *test;
     const struct ldap_url *url;
-    const struct directory_test_wish *wish;
+    const struct ldapdir_test_wish *wish;
     struct net_addresses addresses;
     struct ldap_conn *conn;
     struct account account;
@@ -180,7 +179,7 @@ static void say_error(struct finding *f, const struct err *err, const char *reme
     finding_advise(f, "%s", err->remedy[0] ? err->remedy : remedy);
 }
 
-static void directory_admin_look_name(struct visit *v, struct finding *f) {
+static void ldapdir_admin_look_name(struct visit *v, struct finding *f) {
     struct err err = {0};
     if (net_lookup_name(v->url->host, v->source->options->connect_timeout_ms, &v->addresses, &err)) {
         (void)err_remedy(&err, "correct the address (kaasctl ldap set %s --url URL), or the name servers of this host",
@@ -243,7 +242,7 @@ static void look_bind(struct visit *v, struct finding *f) {
     }
 }
 
-static int directory_admin_count_entry(void *arg, const struct ldap_entry *entry, struct err *err) {
+static int ldapdir_admin_count_entry(void *arg, const struct ldap_entry *entry, struct err *err) {
     (void)entry;
     (void)err;
     ++*(unsigned *)arg;
@@ -257,7 +256,7 @@ static void look_base(struct visit *v, struct finding *f) {
         .base = base, .scope = LDAP_SEARCH_BASE, .filter = "(objectClass=*)", .attrs = attrs, .entries_max = 1};
     struct err err = {0};
     unsigned count = 0;
-    if (ldap_conn_search(v->conn, &query, directory_admin_count_entry, &count, &err)) {
+    if (ldap_conn_search(v->conn, &query, ldapdir_admin_count_entry, &count, &err)) {
         say_error(f, &err, "see that the account may read the directory");
         return;
     }
@@ -388,7 +387,7 @@ static const struct step {
     const char *name, *title;
     void (*look)(struct visit *v, struct finding *f);
 } steps[] = {
-    {"name", "Name resolution", directory_admin_look_name},
+    {"name", "Name resolution", ldapdir_admin_look_name},
     {"connect", "Connection", look_port},
     {"tls", "TLS", look_tls},
     {"bind", "Our account", look_bind},
@@ -405,7 +404,7 @@ static bool test_is_wanted(const struct visit *v, const struct step *step) {
 }
 
 /* What it came to. */
-static enum finding_status directory_admin_test_judge(struct visit *v, const struct step *step, const struct step *failed) {
+static enum finding_status ldapdir_admin_test_judge(struct visit *v, const struct step *step, const struct step *failed) {
     const int64_t begin_ms = clock_mono_ms();
     struct finding f = {.status = FINDING_SKIPPED};
     (void)snprintf(f.step, sizeof(f.step), "%s", step->name);
@@ -420,40 +419,39 @@ static enum finding_status directory_admin_test_judge(struct visit *v, const str
     return f.status;
 }
 
-static void directory_admin_test_walk(struct visit *v) {
+static void ldapdir_admin_test_walk(struct visit *v) {
     const struct step *failed = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++)
-        if (test_is_wanted(v, &steps[i]) && directory_admin_test_judge(v, &steps[i], failed) == FINDING_FAILED)
+        if (test_is_wanted(v, &steps[i]) && ldapdir_admin_test_judge(v, &steps[i], failed) == FINDING_FAILED)
             failed = &steps[i];
     ldap_conn_free(STEAL(v->conn));
     account_done(&v->account);
 }
 
 /* Also a source that is disabled: so it can be looked at before it is used. */
-static struct inventory_source *directory_admin_find_any(struct identity *identity, const char *name) {
-    LOCKED(&identity->lock);
-    for (size_t i = 0; i < identity->count; i++)
-        if (str_eq(identity->sources[i]->row.source.name, name))
-            return source_ref(identity->sources[i]);
+static struct ldapdir *ldapdir_admin_find_any(struct ldapdirs *ldapdirs, const char *name) {
+    LOCKED(&ldapdirs->lock);
+    for (size_t i = 0; i < ldapdirs->count; i++)
+        if (str_eq(ldapdirs->sources[i]->row.source.name, name))
+            return source_ref(ldapdirs->sources[i]);
     return NULL;
 }
 
-int directories_test(struct identity *identity, const struct directory_test_wish *wish, struct directory_test *out,
-                     struct err *err) {
-    _cleanup_(source_unref) struct inventory_source *source = directory_admin_find_any(identity, wish->name);
-    struct directory_test test = {.checked_at_ms = clock_wall_ms()};
+int ldapdir_test(struct ldapdirs *ldapdirs, const struct ldapdir_test_wish *wish, struct ldapdir_test *out, struct err *err) {
+    _cleanup_(source_unref) struct ldapdir *source = ldapdir_admin_find_any(ldapdirs, wish->name);
+    struct ldapdir_test test = {.checked_at_ms = clock_wall_ms()};
     const int64_t begin_ms = clock_mono_ms();
     if (!source)
         return err_set(err, ERR_NOT_FOUND, "there is no directory named %.40s", wish->name);
     (void)snprintf(test.name, sizeof(test.name), "%s", source->row.source.name);
     for (size_t i = 0; i < source->servers_count; i++) {
         struct visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .wish = wish};
-        directory_admin_test_walk(&visit);
+        ldapdir_admin_test_walk(&visit);
     }
     test.worst = findings_worst(&test.findings, 0);
     test.duration_ms = clock_mono_ms() - begin_ms;
     if (findings_check(&test.findings, err)) {
-        directory_test_done(&test);
+        ldapdir_test_done(&test);
         return ERR_NOMEM;
     }
     *out = test;
@@ -462,13 +460,13 @@ int directories_test(struct identity *identity, const struct directory_test_wish
 
 /* -- health -------------------------------------------------------------------------------------------------------------- */
 
-static void health_check_directory(const struct directory_report *report, struct findings *out) {
+static void health_check_directory(const struct ldapdir_report *report, struct findings *out) {
     struct finding f = {.step = "directory", .since_ms = report->since_ms};
     const int64_t left_ms = report->certificate_end_ms - clock_wall_ms();
-    if (report->state == DIRECTORY_DISABLED)
+    if (report->state == LDAPDIR_DISABLED)
         return;
     (void)snprintf(f.subject, sizeof(f.subject), "%s", report->source.name);
-    if (report->state == DIRECTORY_FAILING) {
+    if (report->state == LDAPDIR_FAILING) {
         finding_say_error(&f, FINDING_WARNING, &report->why);
         if (!f.remedy[0])
             finding_advise(&f, "see which step fails: kaasctl ldap test %s", report->source.name);
@@ -480,11 +478,11 @@ static void health_check_directory(const struct directory_report *report, struct
     findings_add(out, &f);
 }
 
-void directories_check_health(struct identity *identity, struct findings *out) {
-    struct directory_report_list list = {0};
-    if (directories_list(identity, &list, NULL))
+void ldapdir_check_health(struct ldapdirs *ldapdirs, struct findings *out) {
+    struct ldapdir_report_list list = {0};
+    if (ldapdir_list(ldapdirs, &list, NULL))
         return;
     for (size_t i = 0; i < list.count; i++)
         health_check_directory(&list.items[i], out);
-    directory_report_list_done(&list);
+    ldapdir_report_list_done(&list);
 }

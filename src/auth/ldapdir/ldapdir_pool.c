@@ -4,7 +4,7 @@
  * Servers are asked in the order in which they are configured. One that failed is given a rest, growing from one second to a minute, as long as another is
  * there; while all of them rest, questions are refused at once, but for one each time a rest ends. One that failed only once is asked rather than refusing:
  * a connection that is lost is no outage. Who has just met the failure of the last good one tries those that rest as well: one of them may be back. */
-#include "directory_pool.h"
+#include "ldapdir_pool.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ static const struct backoff server_rest = {.first_ms = 1000, .max_ms = 60000, .j
 
 /* -- life ------------------------------------------------------------------------------------------------------------------ */
 
-int source_new(struct ldap_row *row, struct inventory_source **out, struct err *err) {
-    struct inventory_source *source = calloc(1, sizeof(*source));
+int source_new(struct ldap_row *row, struct ldapdir **out, struct err *err) {
+    struct ldapdir *source = calloc(1, sizeof(*source));
     const char *urls;
     if (!source)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -38,7 +38,7 @@ int source_new(struct ldap_row *row, struct inventory_source **out, struct err *
     *row = (struct ldap_row){0};
     atomic_init(&source->refs, 1);
     (void)pthread_mutex_init(&source->lock, NULL);
-    source->state = source->row.source.is_disabled ? DIRECTORY_DISABLED : DIRECTORY_UNKNOWN;
+    source->state = source->row.source.is_disabled ? LDAPDIR_DISABLED : LDAPDIR_UNKNOWN;
     source->since_ms = clock_wall_ms();
     urls = source->row.source.urls;
     while (source->servers_count < LDAP_SOURCE_URLS_MAX &&
@@ -48,12 +48,12 @@ int source_new(struct ldap_row *row, struct inventory_source **out, struct err *
     return 0;
 }
 
-struct inventory_source *source_ref(struct inventory_source *source) {
+struct ldapdir *source_ref(struct ldapdir *source) {
     atomic_fetch_add(&source->refs, 1);
     return source;
 }
 
-void source_unref(struct inventory_source *source) {
+void source_unref(struct ldapdir *source) {
     if (!source || atomic_fetch_sub(&source->refs, 1) != 1)
         return;
     for (size_t i = 0; i < source->idle_count; i++)
@@ -73,14 +73,14 @@ struct choice {
     bool is_resting;
 };
 
-static struct choice choice_of_locked(const struct inventory_source *source, size_t server) {
+static struct choice choice_of_locked(const struct ldapdir *source, size_t server) {
     return (struct choice){.server = server,
                            .failures = source->servers[server].failures,
                            .is_resting = source->servers[server].retry_at_ms > clock_mono_ms()};
 }
 
 /* `tried`: those that this question has tried already, one bit each. A server that rests is chosen if it has failed no more than `failures_max` times. */
-static bool choose_locked(struct inventory_source *source, unsigned tried, unsigned failures_max, struct choice *out) {
+static bool choose_locked(struct ldapdir *source, unsigned tried, unsigned failures_max, struct choice *out) {
     for (size_t i = 0; i < source->servers_count; i++) {
         const struct choice choice = choice_of_locked(source, i);
         if ((tried & 1U << i) || (choice.is_resting && choice.failures > failures_max))
@@ -93,7 +93,7 @@ static bool choose_locked(struct inventory_source *source, unsigned tried, unsig
     return false;
 }
 
-static int source_choose(struct inventory_source *source, unsigned tried, struct choice *out, struct err *err) {
+static int source_choose(struct ldapdir *source, unsigned tried, struct choice *out, struct err *err) {
     int64_t soonest_ms = INT64_MAX;
     bool is_found;
     if (atomic_load(source->is_stopped))
@@ -115,13 +115,13 @@ static int source_choose(struct inventory_source *source, unsigned tried, struct
     return ERR_UNREACHABLE;
 }
 
-static void set_state_locked(struct inventory_source *source, enum directory_state state) {
+static void set_state_locked(struct ldapdir *source, enum ldapdir_state state) {
     if (source->state != state)
         source->since_ms = clock_wall_ms();
     source->state = state;
 }
 
-static void source_note_good(struct inventory_source *source, size_t i, const struct ldap_conn *conn) {
+static void source_note_good(struct ldapdir *source, size_t i, const struct ldap_conn *conn) {
     const struct ldap_url *url = &source->servers[i].url;
     LOCKED(&source->lock);
     source->servers[i].failures = 0;
@@ -129,10 +129,10 @@ static void source_note_good(struct inventory_source *source, size_t i, const st
     if (ldap_conn_cert_ends_ms(conn))
         source->servers[i].cert_ends_ms = ldap_conn_cert_ends_ms(conn);
     (void)snprintf(source->server, sizeof(source->server), "%s://%s:%u", url->is_tls ? "ldaps" : "ldap", url->host, url->port);
-    set_state_locked(source, DIRECTORY_OK);
+    set_state_locked(source, LDAPDIR_OK);
 }
 
-static bool is_any_good_locked(const struct inventory_source *source) {
+static bool is_any_good_locked(const struct ldapdir *source) {
     for (size_t i = 0; i < source->servers_count; i++)
         if (!source->servers[i].failures)
             return true;
@@ -140,7 +140,7 @@ static bool is_any_good_locked(const struct inventory_source *source) {
 }
 
 /* Takes out the connections to a server that failed: they would make the next ones wait for nothing. */
-static size_t purge_idle_locked(struct inventory_source *source, size_t server, struct ldap_conn *out[SOURCE_IDLE_MAX]) {
+static size_t purge_idle_locked(struct ldapdir *source, size_t server, struct ldap_conn *out[SOURCE_IDLE_MAX]) {
     size_t kept = 0, count = 0;
     for (size_t i = 0; i < source->idle_count; i++)
         if (source->idle[i].server == server)
@@ -152,7 +152,7 @@ static size_t purge_idle_locked(struct inventory_source *source, size_t server, 
 }
 
 /* Questions that meet the same failure count it once, whether they were under way or came during the rest. */
-static void source_note_bad(struct inventory_source *source, const struct choice *choice, const struct err *why) {
+static void source_note_bad(struct ldapdir *source, const struct choice *choice, const struct err *why) {
     struct source_server *server = &source->servers[choice->server];
     const uint32_t random_number = random_u32();
     struct ldap_conn *old[SOURCE_IDLE_MAX];
@@ -163,7 +163,7 @@ static void source_note_bad(struct inventory_source *source, const struct choice
         server->retry_at_ms = clock_mono_ms() + backoff_delay_ms(&server_rest, server->failures, random_number);
     }
     if (!is_any_good_locked(source)) {
-        set_state_locked(source, DIRECTORY_FAILING);
+        set_state_locked(source, LDAPDIR_FAILING);
         source->why = *why;
     }
     count = purge_idle_locked(source, choice->server, old);
@@ -174,7 +174,7 @@ static void source_note_bad(struct inventory_source *source, const struct choice
 
 /* -- connections ----------------------------------------------------------------------------------------------------------- */
 
-struct ldap_target source_target(const struct inventory_source *source, const struct ldap_url *url) {
+struct ldap_target source_target(const struct ldapdir *source, const struct ldap_url *url) {
     return (struct ldap_target){.url = url,
                                 .ca_file = source->row.source.ca_file,
                                 .ca_pem = source->row.source.ca_pem,
@@ -182,7 +182,7 @@ struct ldap_target source_target(const struct inventory_source *source, const st
                                 .call_timeout_ms = source->options->call_timeout_ms};
 }
 
-static int bind_password(struct inventory_source *source, struct ldap_conn *conn, struct err *err) {
+static int bind_password(struct ldapdir *source, struct ldap_conn *conn, struct err *err) {
     const struct ldap_row *row = &source->row;
     _cleanup_free_ char *purpose = str_format("ldap-bind:%s", row->source.name);
     struct strbuf plain;
@@ -198,7 +198,7 @@ static int bind_password(struct inventory_source *source, struct ldap_conn *conn
 }
 
 /* With the server's ticket in the cache the library need not ask a KDC, whose silence it would wait for. What else is wrong, the bind tells. */
-static int bind_keytab(struct inventory_source *source, const struct ldap_url *url, struct ldap_conn *conn, struct err *err) {
+static int bind_keytab(struct ldapdir *source, const struct ldap_url *url, struct ldap_conn *conn, struct err *err) {
     const struct gss_account account = {source->row.source.keytab, source->row.source.principal,
                                         source->options->call_timeout_ms};
     _cleanup_(gss_ticket_free) struct gss_ticket *ticket = NULL;
@@ -215,7 +215,7 @@ static int bind_keytab(struct inventory_source *source, const struct ldap_url *u
 }
 
 /* Some servers take Kerberos only where it seals the connection itself, instead of TLS. */
-static int bind_sealed(struct inventory_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
+static int bind_sealed(struct ldapdir *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
     struct ldap_target target = source_target(source, url);
     ldap_conn_free(STEAL(*conn));
     target.is_for_kerberos = true;
@@ -223,7 +223,7 @@ static int bind_sealed(struct inventory_source *source, const struct ldap_url *u
     return rc ? rc : bind_keytab(source, url, *conn, err);
 }
 
-int source_bind(struct inventory_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
+int source_bind(struct ldapdir *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err) {
     struct err why = {0};
     int rc;
     if (source->row.source.bind == LDAP_BIND_PASSWORD)
@@ -235,7 +235,7 @@ int source_bind(struct inventory_source *source, const struct ldap_url *url, str
 }
 
 /* One that is bound and was used lately; the others of its age are closed. */
-static struct ldap_conn *source_take_idle(struct inventory_source *source, struct choice *out) {
+static struct ldap_conn *source_take_idle(struct ldapdir *source, struct choice *out) {
     const int64_t oldest_ms = clock_mono_ms() - IDLE_MS;
     struct ldap_conn *found = NULL, *old[SOURCE_IDLE_MAX];
     size_t old_count = 0;
@@ -255,7 +255,7 @@ static struct ldap_conn *source_take_idle(struct inventory_source *source, struc
     return found;
 }
 
-static void source_give_idle(struct inventory_source *source, struct ldap_conn *conn, size_t server) {
+static void source_give_idle(struct ldapdir *source, struct ldap_conn *conn, size_t server) {
     (void)pthread_mutex_lock(&source->lock);
     if (source->idle_count < SOURCE_IDLE_MAX)
         source->idle[source->idle_count++] =
@@ -278,7 +278,7 @@ struct question {
 };
 
 /* A wrong password of ours is not the fault of who asks, and must not be taken for theirs. */
-static int directory_pool_ours(struct inventory_source *source, int rc, struct err *err) {
+static int ldapdir_pool_ours(struct ldapdir *source, int rc, struct err *err) {
     if (rc != ERR_CREDENTIALS)
         return rc;
     if (err) {
@@ -293,8 +293,8 @@ static int directory_pool_ours(struct inventory_source *source, int rc, struct e
 }
 
 /* On a new connection to one server. */
-static int source_ask_server(struct inventory_source *source, const struct choice *choice, const struct question *question,
-                             bool *is_asked, struct err *err) {
+static int source_ask_server(struct ldapdir *source, const struct choice *choice, const struct question *question, bool *is_asked,
+                             struct err *err) {
     const struct ldap_url *url = &source->servers[choice->server].url;
     const struct ldap_target target = source_target(source, url);
     _cleanup_(ldap_conn_free) struct ldap_conn *conn = NULL;
@@ -302,7 +302,7 @@ static int source_ask_server(struct inventory_source *source, const struct choic
     int rc = ldap_conn_open(&target, &conn, &why);
     *is_asked = false;
     if (!rc && question->is_bound)
-        rc = directory_pool_ours(source, source_bind(source, url, &conn, &why), &why);
+        rc = ldapdir_pool_ours(source, source_bind(source, url, &conn, &why), &why);
     if (!rc) {
         rc = question->fn(conn, question->arg, &why);
         *is_asked = !is_loss(rc);
@@ -317,7 +317,7 @@ static int source_ask_server(struct inventory_source *source, const struct choic
 }
 
 /* On a connection that is there already; *is_done is false if there was none, or what there was is lost. */
-static int source_ask_idle(struct inventory_source *source, const struct question *question, bool *is_done, struct err *err) {
+static int source_ask_idle(struct ldapdir *source, const struct question *question, bool *is_done, struct err *err) {
     struct choice choice = {0};
     struct ldap_conn *conn;
     *is_done = false;
@@ -336,7 +336,7 @@ static int source_ask_idle(struct inventory_source *source, const struct questio
     return 0;
 }
 
-static int source_ask_any(struct inventory_source *source, const struct question *question, struct err *err) {
+static int source_ask_any(struct ldapdir *source, const struct question *question, struct err *err) {
     const int64_t until_ms = clock_mono_ms() + ASK_MS;
     unsigned tried = 0;
     struct err why = {0};
@@ -359,17 +359,17 @@ static int source_ask_any(struct inventory_source *source, const struct question
     return err_move(err, rc, &why);
 }
 
-int source_ask(struct inventory_source *source, source_fn *fn, void *arg, struct err *err) {
+int source_ask(struct ldapdir *source, source_fn *fn, void *arg, struct err *err) {
     return source_ask_any(source, &(struct question){.fn = fn, .arg = arg, .is_bound = true}, err);
 }
 
-int source_ask_fresh(struct inventory_source *source, source_fn *fn, void *arg, struct err *err) {
+int source_ask_fresh(struct ldapdir *source, source_fn *fn, void *arg, struct err *err) {
     return source_ask_any(source, &(struct question){.fn = fn, .arg = arg}, err);
 }
 
 /* -- looking after it ------------------------------------------------------------------------------------------------------ */
 
-static int directory_pool_ignore(void *arg, const struct ldap_entry *entry, struct err *err) {
+static int ldapdir_pool_ignore(void *arg, const struct ldap_entry *entry, struct err *err) {
     (void)arg;
     (void)entry;
     (void)err;
@@ -379,16 +379,16 @@ static int directory_pool_ignore(void *arg, const struct ldap_entry *entry, stru
 /* The entry below which people are looked for: readable by those who may look for them. */
 static int source_look(struct ldap_conn *conn, void *arg, struct err *err) {
     static const char *const attrs[] = {"1.1", NULL}; /* none: RFC 4511 4.5.1.8 */
-    const struct inventory_source *source = arg;
+    const struct ldapdir *source = arg;
     const struct ldap_query query = {.base = source->row.source.search_base,
                                      .scope = LDAP_SEARCH_BASE,
                                      .filter = "(objectClass=*)",
                                      .attrs = attrs,
                                      .entries_max = 1};
-    return ldap_conn_search(conn, &query, directory_pool_ignore, NULL, err);
+    return ldap_conn_search(conn, &query, ldapdir_pool_ignore, NULL, err);
 }
 
-void source_probe(struct inventory_source *source) {
+void source_probe(struct ldapdir *source) {
     struct err err = {0};
     if (source_ask(source, source_look, source, &err))
         log_error(LOG_LEVEL_DEBUG, "directory_probe_failed", &err, "directory", source->row.source.name, NULL);
@@ -444,7 +444,7 @@ static int ask_partition(struct ldap_conn *conn, const char *configuration, cons
 }
 
 static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
-    struct inventory_source *source = arg;
+    struct ldapdir *source = arg;
     _cleanup_free_ char *configuration = NULL, *domain = NULL, *name = NULL;
     int rc = source_ask_root(conn, "configurationNamingContext", &configuration, err);
     if (!rc)
@@ -458,13 +458,13 @@ static int ask_domain(struct ldap_conn *conn, void *arg, struct err *err) {
     return 0;
 }
 
-static bool is_known_domain(struct inventory_source *source, const char *domain) {
+static bool is_known_domain(struct ldapdir *source, const char *domain) {
     LOCKED(&source->lock);
     return name_same(source->domain, domain);
 }
 
 /* By its NetBIOS name, or by its DNS name, where that is a realm that the directory serves. */
-static int is_domain(struct inventory_source *source, const char *domain, bool *out, struct err *err) {
+static int is_domain(struct ldapdir *source, const char *domain, bool *out, struct err *err) {
     bool is_asked;
     *out = ldap_source_serves(&source->row.source, domain) || is_known_domain(source, domain);
     (void)pthread_mutex_lock(&source->lock);
@@ -477,7 +477,7 @@ static int is_domain(struct inventory_source *source, const char *domain, bool *
     return rc;
 }
 
-int source_skip_domain(struct inventory_source *source, const char *name, const char **rest, struct err *err) {
+int source_skip_domain(struct ldapdir *source, const char *name, const char **rest, struct err *err) {
     const char *end = strchr(name, '\\');
     _cleanup_free_ char *domain = end ? strndup(name, (size_t)(end - name)) : NULL;
     bool is_ours = false;

@@ -1,8 +1,8 @@
-/* Which groups somebody is in, and what an administrator means by a name: directory_people.c and directory_login.c, over directories in memory.
+/* Which groups somebody is in, and what an administrator means by a name: ldapdir_people.c and ldapdir_login.c, over directories in memory.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
-#include "identity_world.h"
+#include "ldapdir_world.h"
 #include "limits.h"
 #include "str.h"
 
@@ -11,13 +11,13 @@
 #define UUID(n) "00000000-0000-4000-8000-0000000000" n
 #define LAB(n) "ldap:lab:" UUID(n)
 
-static int find(const char *realm, const char *name, struct identity_person *out) {
-    return identity_lookup_principal(iw.identity, &(struct identity_principal){.realm = realm, .name = name}, out, NULL);
+static int find(const char *realm, const char *name, struct ldapdir_person *out) {
+    return ldapdir_lookup_principal(iw.ldapdirs, &(struct ldapdir_principal){.realm = realm, .name = name}, out, NULL);
 }
 
 /* The groups of the person, as one text in their order. */
 static char *groups_of(const char *realm, const char *name) {
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     struct strbuf text;
     int rc = find(realm, name, &person);
     if (rc)
@@ -26,7 +26,7 @@ static char *groups_of(const char *realm, const char *name) {
     strbuf_adds(&text, "");
     for (size_t i = 0; i < person.groups.count; i++)
         strbuf_addf(&text, "%s%s", i ? " " : "", person.groups.ids[i]);
-    identity_person_done(&person);
+    ldapdir_person_done(&person);
     return strbuf_steal(&text);
 }
 
@@ -60,7 +60,7 @@ static void security_groups_of_domains_count(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(people); i++)
-        identity_world_add(&people[i]);
+        ldapdir_world_add(&people[i]);
     assert_groups("AD.TEST", "none", "");
     assert_groups("AD.TEST", "some", "sid:" SID "2000 sid:" SID "513 sid:" OTHER_SID "77");
 }
@@ -68,9 +68,9 @@ static void security_groups_of_domains_count(void **state) {
 /* Somebody with fewer groups than there are may be denied less. */
 static void a_group_that_cannot_be_read_is_an_error(void **state) {
     static const struct world_entry odd = AD_USER("odd", "1002", {"tokenGroups", SID "513"}, {"tokenGroups", "no SID"});
-    struct identity_person person = {0};
+    struct ldapdir_person person = {0};
     (void)state;
-    identity_world_add(&odd);
+    ldapdir_world_add(&odd);
     assert_int_equal(find("AD.TEST", "odd", &person), ERR_PROTOCOL);
     assert_null(person.principal_id);
 }
@@ -120,7 +120,7 @@ static const struct world_entry lab[] = {
 
 static void add_lab(void) {
     for (size_t i = 0; i < UNIT_COUNT(lab); i++)
-        identity_world_add(&lab[i]);
+        ldapdir_world_add(&lab[i]);
 }
 
 static void groups_are_walked_up(void **state) {
@@ -138,12 +138,12 @@ static void a_walk_that_breaks_off_gives_no_part(void **state) {
     (void)state;
     add_lab();
     assert_groups("LAB.TEST", "bert", LAB("18"));
-    identity_world_forget();
+    ldapdir_world_forget();
     assert_groups("LAB.TEST", "anna", LAB("11") " " LAB("12") " " LAB("13") " " LAB("14") " " LAB("15") " " LAB("16"));
     searches = iw.searches;
     assert_in_range(searches, 6, 12); /* groups that hold one another are walked once */
     for (unsigned n = 1; n <= searches; n++) {
-        struct identity_person person = {0};
+        struct ldapdir_person person = {0};
         iw.lose_after = n;
         assert_groups("LAB.TEST", "anna", LAB("11") " " LAB("12") " " LAB("13") " " LAB("14") " " LAB("15") " " LAB("16"));
         iw.lose_after = n;
@@ -167,7 +167,7 @@ static void groups_in_groups_have_an_end(void **state) {
         chain[i] = (struct world_entry){
             .dn = dns[i],
             .values = {{"objectClass", "groupOfNames"}, {"entryUUID", ids[i]}, {"member", i ? dns[i - 1] : members[i]}}};
-        identity_world_add(&chain[i]);
+        ldapdir_world_add(&chain[i]);
     }
     groups = groups_of("LAB.TEST", "bert");
     assert_non_null(strstr(groups, ids[10])); /* ten steps up from the first */
@@ -207,65 +207,65 @@ static const struct world_entry named[] = {
 static void names_mean_one_thing_or_none(void **state) {
     static const struct {
         const char *source, *name;
-        enum identity_kind kind;
+        enum ldapdir_kind kind;
         int code;
         const char *told; /* the id, or words of the refusal */
     } rows[] = {
-        {NULL, "admins", IDENTITY_GROUP, 0, "sid:" SID "2001"},
-        {NULL, "ADMINS", IDENTITY_GROUP, 0, "sid:" SID "2001"},
-        {NULL, "CORP\\admins", IDENTITY_GROUP, 0, "sid:" SID "2001"},
-        {NULL, "CN=admins," WORLD_AD_BASE, IDENTITY_GROUP, 0, "sid:" SID "2001"},
-        {NULL, "only", IDENTITY_GROUP, 0, LAB("32")},
-        {NULL, "both", IDENTITY_GROUP, ERR_AMBIGUOUS, "2 entries are named"},
-        {"ad", "both", IDENTITY_GROUP, 0, "sid:" SID "2003"},
-        {"lab", "both", IDENTITY_GROUP, 0, LAB("31")},
-        {NULL, "CORP\\both", IDENTITY_GROUP, 0, "sid:" SID "2003"},
-        {"lab", "CORP\\both", IDENTITY_GROUP, ERR_UNPROCESSABLE, "is not the domain of the directory lab"},
-        {NULL, "news", IDENTITY_GROUP, ERR_UNPROCESSABLE, "is a distribution group, or a built-in one"},
-        {NULL, "Administrators", IDENTITY_GROUP, ERR_UNPROCESSABLE, "is a distribution group, or a built-in one"},
-        {NULL, "anna", IDENTITY_GROUP, ERR_UNPROCESSABLE, "no directory has a group named"},
-        {NULL, "*", IDENTITY_GROUP, ERR_UNPROCESSABLE, "no directory has a group named"},
-        {NULL, "x)(cn=admins", IDENTITY_GROUP, ERR_UNPROCESSABLE, "no directory has a group named"},
-        {NULL, "carl", IDENTITY_PERSON, 0, LAB("05")},
-        {NULL, "anna", IDENTITY_PERSON, ERR_AMBIGUOUS, "2 entries are named"},
-        {"ad", "anna", IDENTITY_PERSON, 0, "sid:" SID "1001"},
-        {NULL, "anna@AD.TEST", IDENTITY_PERSON, 0, "sid:" SID "1001"},
-        {NULL, "admins", IDENTITY_PERSON, ERR_UNPROCESSABLE, "no directory has an account named"},
-        {NULL, "*", IDENTITY_PERSON, ERR_UNPROCESSABLE, "no directory has an account named"},
-        {"none", "anna", IDENTITY_PERSON, ERR_UNPROCESSABLE, "there is no directory \"none\""},
-        {"off", "anna", IDENTITY_PERSON, ERR_UNPROCESSABLE, "there is no directory \"off\""},
+        {NULL, "admins", LDAPDIR_GROUP, 0, "sid:" SID "2001"},
+        {NULL, "ADMINS", LDAPDIR_GROUP, 0, "sid:" SID "2001"},
+        {NULL, "CORP\\admins", LDAPDIR_GROUP, 0, "sid:" SID "2001"},
+        {NULL, "CN=admins," WORLD_AD_BASE, LDAPDIR_GROUP, 0, "sid:" SID "2001"},
+        {NULL, "only", LDAPDIR_GROUP, 0, LAB("32")},
+        {NULL, "both", LDAPDIR_GROUP, ERR_AMBIGUOUS, "2 entries are named"},
+        {"ad", "both", LDAPDIR_GROUP, 0, "sid:" SID "2003"},
+        {"lab", "both", LDAPDIR_GROUP, 0, LAB("31")},
+        {NULL, "CORP\\both", LDAPDIR_GROUP, 0, "sid:" SID "2003"},
+        {"lab", "CORP\\both", LDAPDIR_GROUP, ERR_UNPROCESSABLE, "is not the domain of the directory lab"},
+        {NULL, "news", LDAPDIR_GROUP, ERR_UNPROCESSABLE, "is a distribution group, or a built-in one"},
+        {NULL, "Administrators", LDAPDIR_GROUP, ERR_UNPROCESSABLE, "is a distribution group, or a built-in one"},
+        {NULL, "anna", LDAPDIR_GROUP, ERR_UNPROCESSABLE, "no directory has a group named"},
+        {NULL, "*", LDAPDIR_GROUP, ERR_UNPROCESSABLE, "no directory has a group named"},
+        {NULL, "x)(cn=admins", LDAPDIR_GROUP, ERR_UNPROCESSABLE, "no directory has a group named"},
+        {NULL, "carl", LDAPDIR_PERSON, 0, LAB("05")},
+        {NULL, "anna", LDAPDIR_PERSON, ERR_AMBIGUOUS, "2 entries are named"},
+        {"ad", "anna", LDAPDIR_PERSON, 0, "sid:" SID "1001"},
+        {NULL, "anna@AD.TEST", LDAPDIR_PERSON, 0, "sid:" SID "1001"},
+        {NULL, "admins", LDAPDIR_PERSON, ERR_UNPROCESSABLE, "no directory has an account named"},
+        {NULL, "*", LDAPDIR_PERSON, ERR_UNPROCESSABLE, "no directory has an account named"},
+        {"none", "anna", LDAPDIR_PERSON, ERR_UNPROCESSABLE, "there is no directory \"none\""},
+        {"off", "anna", LDAPDIR_PERSON, ERR_UNPROCESSABLE, "there is no directory \"off\""},
     };
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(named); i++)
-        identity_world_add(&named[i]);
+        ldapdir_world_add(&named[i]);
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
-        const struct identity_reference reference = {rows[i].source, rows[i].kind, rows[i].name};
-        struct identity_matches found;
+        const struct ldapdir_reference reference = {rows[i].source, rows[i].kind, rows[i].name};
+        struct ldapdir_matches found;
         struct err err = {0};
-        int rc = identity_lookup(iw.identity, &reference, &found, &err);
+        int rc = ldapdir_lookup(iw.ldapdirs, &reference, &found, &err);
         const char *told = rc || !found.count ? err.text : found.items[0].id;
         if (rc != rows[i].code || (rc ? !strstr(told, rows[i].told) : !str_eq(told, rows[i].told)))
             fail_msg("%s: %s, %s", rows[i].name, err_slug(rc), told);
         if (rc == ERR_AMBIGUOUS)
             assert_int_equal(found.count, 2); /* to choose from */
-        identity_matches_done(&found);
+        ldapdir_matches_done(&found);
     }
 }
 
 /* One that does not answer may know another of that name. */
 static void all_directories_must_answer(void **state) {
-    const struct identity_reference reference = {NULL, IDENTITY_GROUP, "admins"}, at_ad = {"ad", IDENTITY_GROUP, "admins"};
-    struct identity_matches found;
-    char name[IDENTITY_NAME_BYTES];
+    const struct ldapdir_reference reference = {NULL, LDAPDIR_GROUP, "admins"}, at_ad = {"ad", LDAPDIR_GROUP, "admins"};
+    struct ldapdir_matches found;
+    char name[LDAPDIR_NAME_BYTES];
     (void)state;
-    identity_world_add(&named[0]);
+    ldapdir_world_add(&named[0]);
     iw.dead_hosts = "lab";
-    assert_int_equal(identity_lookup(iw.identity, &reference, &found, NULL), ERR_UNREACHABLE);
-    identity_matches_done(&found);
-    assert_false(identity_get_name(iw.identity, "sid:" SID "2001", name));
-    assert_int_equal(identity_lookup(iw.identity, &at_ad, &found, NULL), 0);
-    identity_matches_done(&found);
-    assert_true(identity_get_name(iw.identity, "sid:" SID "2001", name)); /* found out on the way */
+    assert_int_equal(ldapdir_lookup(iw.ldapdirs, &reference, &found, NULL), ERR_UNREACHABLE);
+    ldapdir_matches_done(&found);
+    assert_false(ldapdir_get_name(iw.ldapdirs, "sid:" SID "2001", name));
+    assert_int_equal(ldapdir_lookup(iw.ldapdirs, &at_ad, &found, NULL), 0);
+    ldapdir_matches_done(&found);
+    assert_true(ldapdir_get_name(iw.ldapdirs, "sid:" SID "2001", name)); /* found out on the way */
     assert_string_equal(name, "admins");
 }
 
@@ -285,20 +285,20 @@ static void a_person_by_id(void **state) {
         {"sid:" SID "9999", "dc1 dc2", ERR_UNREACHABLE}, /* the other does not, but that says nothing */
     };
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
-        struct identity_person person = {0};
-        (void)identity_world_tear_down(state);
-        (void)identity_world_set_up(state);
+        struct ldapdir_person person = {0};
+        (void)ldapdir_world_tear_down(state);
+        (void)ldapdir_world_set_up(state);
         for (size_t k = 0; k < UNIT_COUNT(named); k++)
-            identity_world_add(&named[k]);
+            ldapdir_world_add(&named[k]);
         iw.dead_hosts = rows[i].dead;
-        int rc = identity_lookup_person(iw.identity, rows[i].id, &person, NULL);
+        int rc = ldapdir_lookup_person(iw.ldapdirs, rows[i].id, &person, NULL);
         if (rc != rows[i].code || (!rc && !str_eq(person.principal_id, rows[i].id)))
             fail_msg("%s without %s: %s", rows[i].id, rows[i].dead ? rows[i].dead : "nothing", err_slug(rc));
-        identity_person_done(&person);
+        ldapdir_person_done(&person);
     }
 }
 
-#define GROUPS_TEST(name) cmocka_unit_test_setup_teardown(name, identity_world_set_up, identity_world_tear_down)
+#define GROUPS_TEST(name) cmocka_unit_test_setup_teardown(name, ldapdir_world_set_up, ldapdir_world_tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
         GROUPS_TEST(security_groups_of_domains_count),

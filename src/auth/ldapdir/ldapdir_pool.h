@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "identity.h"
+#include "ldapdir.h"
 #include "ldap_conn.h"
 #include "ldap_store.h"
 
@@ -30,10 +30,10 @@ struct source_idle {
 };
 
 /* A directory as it is configured now; a change makes a new one. */
-struct inventory_source {
+struct ldapdir {
     atomic_uint refs;
-    atomic_bool is_looked_after;            /* a look waits in its worker or is under way */
-    const struct identity_options *options; /* this and the next two: those of the whole */
+    atomic_bool is_looked_after;           /* a look waits in its worker or is under way */
+    const struct ldapdir_options *options; /* this and the next two: those of the whole */
     const atomic_bool *is_stopped;
     struct names *names;
     struct ldap_row row;
@@ -42,7 +42,7 @@ struct inventory_source {
     pthread_mutex_t lock; /* guards servers and what follows; nothing blocks while it is held */
     struct source_idle idle[SOURCE_IDLE_MAX];
     size_t idle_count;
-    enum directory_state state;
+    enum ldapdir_state state;
     int64_t since_ms; /* wall clock */
     struct err why;
     char server[280];
@@ -50,29 +50,29 @@ struct inventory_source {
     char domain[DOMAIN_BYTES]; /* NetBIOS name of the domain; "": not asked yet */
     uint64_t names_read;       /* up to which question about names it was asked; guarded by the lock of the names */
 };
-struct inventory_source *source_ref(struct inventory_source *source);
-void source_unref(struct inventory_source *source); /* NULL is allowed */
-CLEANUP_DEFINE(struct inventory_source, source_unref);
+struct ldapdir *source_ref(struct ldapdir *source);
+void source_unref(struct ldapdir *source); /* NULL is allowed */
+CLEANUP_DEFINE(struct ldapdir, source_unref);
 
 /* Makes one of a row, which it takes over in any case; options, is_stopped and names are set by the caller. ERR_NOMEM. */
-int source_new(struct ldap_row *row, struct inventory_source **out, struct err *err);
+int source_new(struct ldap_row *row, struct ldapdir **out, struct err *err);
 
 /* -- asking ----------------------------------------------------------------------------------------------------------------- */
 
 typedef int source_fn(struct ldap_conn *conn, void *arg, struct err *err);
 /* Runs fn with a connection that is bound as kaasd, on the first server that answers; again on another one when the first is lost meanwhile. fn sets its
  * results anew each time. ERR_UNREACHABLE at once while all servers have failed twice in a row and are given a rest. */
-int source_ask(struct inventory_source *source, source_fn *fn, void *arg, struct err *err);
+int source_ask(struct ldapdir *source, source_fn *fn, void *arg, struct err *err);
 /* The same with a connection of its own that nobody is bound on, closed afterwards. */
-int source_ask_fresh(struct inventory_source *source, source_fn *fn, void *arg, struct err *err);
+int source_ask_fresh(struct ldapdir *source, source_fn *fn, void *arg, struct err *err);
 /* Binds as kaasd; *conn may become another connection, or NULL. */
-int source_bind(struct inventory_source *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err);
-struct ldap_target source_target(const struct inventory_source *source, const struct ldap_url *url);
+int source_bind(struct ldapdir *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err);
+struct ldap_target source_target(const struct ldapdir *source, const struct ldap_url *url);
 /* Asks something simple, if it is time to; sets the state. Blocks. */
-void source_probe(struct inventory_source *source);
+void source_probe(struct ldapdir *source);
 
 /* What is behind "DOMAIN\\" of a name as Windows writes it, if that is the domain of the source; the name itself if it has no such part. *rest points into it.
  * ERR_UNPROCESSABLE for another domain, or where there are none; errors of asking. */
-int source_skip_domain(struct inventory_source *source, const char *name, const char **rest, struct err *err);
+int source_skip_domain(struct ldapdir *source, const char *name, const char **rest, struct err *err);
 /* One attribute of the server's own entry (RFC 4512 section 5.1). *out is NULL if there is none; caller frees. */
 int source_ask_root(struct ldap_conn *conn, const char *attr, char **out, struct err *err);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "directories_private.h"
-#include "directory_people.h"
+#include "ldapdirs_private.h"
+#include "ldapdir_people.h"
 #include "ldap_text.h"
 #include "limits.h"
 #include "names.h"
@@ -24,9 +24,9 @@ static int login_refuse(struct err *err, const char *reason) {
 }
 
 /* Makes a person of an account and its groups, taking over both. */
-static int account_take_person(const struct inventory_source *source, struct account *account, struct group_set *groups,
-                               struct identity_person *out, struct err *err) {
-    struct identity_person person = {.directory = str_dup(source->row.source.name)};
+static int account_take_person(const struct ldapdir *source, struct account *account, struct group_set *groups,
+                               struct ldapdir_person *out, struct err *err) {
+    struct ldapdir_person person = {.directory = str_dup(source->row.source.name)};
     if (!person.directory || !account->name) {
         free(person.directory);
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -46,7 +46,7 @@ static int account_take_person(const struct inventory_source *source, struct acc
 
 /* Somebody who is looked for, by name or id, and what was found. */
 struct sought {
-    struct inventory_source *source;
+    struct ldapdir *source;
     const char *name, *id;
     const char *password, *dn; /* with which it is tried */
     struct account account;
@@ -93,11 +93,11 @@ static int login_prove(struct sought *login, struct err *err) {
     return *login->account.refusal ? login_refuse(err, login->account.refusal) : 0;
 }
 
-int identity_check_password(struct identity *identity, const struct identity_password *given, struct identity_person *out,
-                            struct err *err) {
-    _cleanup_(source_unref) struct inventory_source *source = NULL;
+int ldapdir_check_password(struct ldapdirs *ldapdirs, const struct ldapdir_password *given, struct ldapdir_person *out,
+                           struct err *err) {
+    _cleanup_(source_unref) struct ldapdir *source = NULL;
     struct sought login = {.password = given->password};
-    int rc = identity_find_source(identity, given->source, &source, err);
+    int rc = ldapdir_find(ldapdirs, given->source, &source, err);
     if (rc)
         return rc;
     if (!*given->password || !*given->user) /* RFC 4513 5.1.2 */
@@ -117,10 +117,10 @@ int identity_check_password(struct identity *identity, const struct identity_pas
 }
 
 /* A domain that is not the directory's is refused before a password is tried, so there is none to tell apart. */
-char *identity_account_name(struct identity *identity, const char *source_name, const char *user) {
-    _cleanup_(source_unref) struct inventory_source *source = NULL;
+char *ldapdir_account_name(struct ldapdirs *ldapdirs, const char *source_name, const char *user) {
+    _cleanup_(source_unref) struct ldapdir *source = NULL;
     const char *slash = strchr(user, '\\'), *name = slash ? slash + 1 : user, *at = strrchr(name, '@');
-    bool is_ours = at && at > name && !identity_find_source(identity, source_name, &source, NULL) &&
+    bool is_ours = at && at > name && !ldapdir_find(ldapdirs, source_name, &source, NULL) &&
                    ldap_source_is_domain(&source->row.source, at + 1);
     return is_ours ? strndup(name, (size_t)(at - name)) : str_dup(name);
 }
@@ -130,7 +130,7 @@ char *identity_account_name(struct identity *identity, const char *source_name, 
 #define TICKET_MARK "ticket:" /* before pwdLastSet, as a ticket told it */
 #define NOT_USED "the directory by which you signed in is not used any more"
 
-static int directory_login_again_look(struct ldap_conn *conn, void *arg, struct err *err) {
+static int ldapdir_login_again_look(struct ldap_conn *conn, void *arg, struct err *err) {
     struct sought *again = arg;
     int rc = account_find_id(conn, &again->source->row.source, again->id, &again->account, err);
     group_set_done(&again->groups);
@@ -144,7 +144,7 @@ static int again_ended(struct err *err, const char *why) {
     return err_remedy(err, "sign in again");
 }
 
-char *identity_ticket_mark(int64_t password_set_at) {
+char *ldapdir_ticket_mark(int64_t password_set_at) {
     return str_format(TICKET_MARK "%lld", (long long)password_set_at);
 }
 
@@ -165,7 +165,7 @@ static bool has_new_password(const struct ldap_source *source, const char *mark,
     return !str_to_i64(now, 0, INT64_MAX, &now_at) || (now_at != then_at && (!now_at || now_at > then_at));
 }
 
-static int directory_login_again_judge(const struct sought *again, const char *mark, struct err *err) {
+static int ldapdir_login_again_judge(const struct sought *again, const char *mark, struct err *err) {
     if (!again->account.dn)
         return again_ended(err, "the directory does not know the account any more");
     if (*again->account.refusal)
@@ -181,7 +181,7 @@ static bool is_same_domain(const char *a, const char *b) {
     return end_a && end_b && end_a - a == end_b - b && !strncmp(a, b, (size_t)(end_a - a));
 }
 
-static int keep_foreign(const struct identity_known *known, struct group_set *groups, struct err *err) {
+static int keep_foreign(const struct ldapdir_known *known, struct group_set *groups, struct err *err) {
     int rc = 0;
     if (!known->groups || skip_ticket(known->mark) == known->mark)
         return 0;
@@ -193,29 +193,29 @@ static int keep_foreign(const struct identity_known *known, struct group_set *gr
 }
 
 /* A replica may know a session before the directory that it is by, so the database is asked before one is ended for that. */
-static int again_find_source(struct identity *identity, const char *name, struct inventory_source **out, struct err *err) {
+static int again_find_source(struct ldapdirs *ldapdirs, const char *name, struct ldapdir **out, struct err *err) {
     int rc;
     if (!name)
         return again_ended(err, NOT_USED);
-    if (!identity_find_source(identity, name, out, NULL))
+    if (!ldapdir_find(ldapdirs, name, out, NULL))
         return 0;
-    rc = identity_sync(identity, err);
+    rc = ldapdir_sync(ldapdirs, err);
     if (rc)
         return rc;
-    return identity_find_source(identity, name, out, NULL) ? again_ended(err, NOT_USED) : 0;
+    return ldapdir_find(ldapdirs, name, out, NULL) ? again_ended(err, NOT_USED) : 0;
 }
 
-int identity_check_person(struct identity *identity, const struct identity_known *known, struct group_set *groups_out,
-                          struct err *err) {
-    _cleanup_(source_unref) struct inventory_source *source = NULL;
+int ldapdir_check_person(struct ldapdirs *ldapdirs, const struct ldapdir_known *known, struct group_set *groups_out,
+                         struct err *err) {
+    _cleanup_(source_unref) struct ldapdir *source = NULL;
     struct sought again = {.id = known->who->id};
-    int rc = again_find_source(identity, known->who->directory, &source, err);
+    int rc = again_find_source(ldapdirs, known->who->directory, &source, err);
     if (rc)
         return rc;
     again.source = source;
-    rc = source_ask(source, directory_login_again_look, &again, err);
+    rc = source_ask(source, ldapdir_login_again_look, &again, err);
     if (!rc)
-        rc = directory_login_again_judge(&again, known->mark, err);
+        rc = ldapdir_login_again_judge(&again, known->mark, err);
     if (!rc)
         rc = keep_foreign(known, &again.groups, err);
     if (!rc) {
@@ -229,14 +229,14 @@ int identity_check_person(struct identity *identity, const struct identity_known
 /* -- people of a realm ----------------------------------------------------------------------------------------------------- */
 
 /* A directory finds names in any case, a KDC other than Active Directory's does not: there, the two may be two people. */
-static bool is_other_case(const struct inventory_source *source, const char *wanted, const char *found) {
+static bool is_other_case(const struct ldapdir *source, const char *wanted, const char *found) {
     return source->row.source.kind != LDAP_KIND_AD && name_same(wanted, found) && !str_eq(wanted, found);
 }
 
-static int directory_login_look_for(struct sought *sought, struct err *err) {
+static int ldapdir_login_look_for(struct sought *sought, struct err *err) {
     int rc;
     if (sought->id)
-        return source_ask(sought->source, directory_login_again_look, sought, err);
+        return source_ask(sought->source, ldapdir_login_again_look, sought, err);
     rc = source_ask(sought->source, login_find_account, sought, err);
     if (!rc && sought->account.dn && !is_other_case(sought->source, sought->name, sought->account.name))
         return source_ask(sought->source, login_find_groups, sought, err);
@@ -244,19 +244,19 @@ static int directory_login_look_for(struct sought *sought, struct err *err) {
     return rc;
 }
 
-int identity_lookup_principal(struct identity *identity, const struct identity_principal *who, struct identity_person *out,
-                              struct err *err) {
-    char which[IDENTITY_SOURCE_BYTES];
-    _cleanup_(source_unref) struct inventory_source *source = NULL;
+int ldapdir_lookup_principal(struct ldapdirs *ldapdirs, const struct ldapdir_principal *who, struct ldapdir_person *out,
+                             struct err *err) {
+    char which[LDAPDIR_SOURCE_BYTES];
+    _cleanup_(source_unref) struct ldapdir *source = NULL;
     struct sought found = {.id = who->id, .name = who->name};
     int rc;
-    if (!identity_source_of(identity, who, which))
+    if (!ldapdir_source_of(ldapdirs, who, which))
         return err_set(err, ERR_NOT_FOUND, "no directory serves the realm %.100s", who->realm);
-    rc = identity_find_source(identity, which, &source, err);
+    rc = ldapdir_find(ldapdirs, which, &source, err);
     if (rc)
         return rc;
     found.source = source;
-    rc = directory_login_look_for(&found, err);
+    rc = ldapdir_login_look_for(&found, err);
     if (!rc && !found.account.dn)
         rc = login_refuse(err, "no account, or several, of that name");
     if (!rc && *found.account.refusal)
@@ -269,7 +269,7 @@ int identity_lookup_principal(struct identity *identity, const struct identity_p
 
 /* -- looking up people and groups for an administrator: ids of names, and what is known of a person who is not signed in --- */
 
-void identity_matches_done(struct identity_matches *matches) {
+void ldapdir_matches_done(struct ldapdir_matches *matches) {
     if (!matches)
         return;
     for (size_t i = 0; i < matches->count; i++) {
@@ -284,17 +284,17 @@ void identity_matches_done(struct identity_matches *matches) {
 /* -- ids of a name --------------------------------------------------------------------------------------------------------- */
 
 struct look_up {
-    struct inventory_source *source;
-    const struct identity_reference *reference;
+    struct ldapdir *source;
+    const struct ldapdir_reference *reference;
     const char *name; /* of it, without a domain before it */
     enum account_names which;
-    struct identity_matches found;
+    struct ldapdir_matches found;
     unsigned powerless; /* groups that give no role */
 };
 
 /* Distribution groups of Active Directory, and what means something else on every machine. */
 static bool is_powerless(const struct look_up *look, const struct ldap_entry *entry, const char *id) {
-    if (look->reference->kind != IDENTITY_GROUP || look->source->row.source.kind != LDAP_KIND_AD)
+    if (look->reference->kind != LDAPDIR_GROUP || look->source->row.source.kind != LDAP_KIND_AD)
         return false;
     return !(ldap_entry_number(entry, "groupType", 0) & GROUP_SECURITY) ||
            (str_starts(id, "sid:") && !ldap_text_sid_counts(id + 4));
@@ -304,14 +304,14 @@ static int lookup_take_match(void *arg, const struct ldap_entry *entry, struct e
     struct look_up *look = arg;
     const struct ldap_source *source = &look->source->row.source;
     _cleanup_free_ char *id = entry_id(entry, source);
-    struct identity_match *match = &look->found.items[look->found.count];
+    struct ldapdir_match *match = &look->found.items[look->found.count];
     if (!id)
         return 0;
     if (is_powerless(look, entry, id)) {
         look->powerless++;
         return 0;
     }
-    *match = (struct identity_match){
+    *match = (struct ldapdir_match){
         .id = STEAL(id), .name = entry_name(entry, source), .dn = ldap_entry_dn(entry), .directory = str_dup(source->name)};
     look->found.count++;
     return match->dn && match->directory ? 0 : err_set(err, ERR_NOMEM, "out of memory");
@@ -330,20 +330,20 @@ static void add_group_filter(struct strbuf *filter, const struct ldap_source *so
 }
 
 /* By name, or, if it looks like one, by DN. */
-static int directory_login_lookup_ask(struct ldap_conn *conn, void *arg, struct err *err) {
+static int ldapdir_login_lookup_ask(struct ldap_conn *conn, void *arg, struct err *err) {
     static const char *const attrs[] = {"objectSid", "objectGUID", "entryUUID", "groupType", ENTRY_NAME_ATTRS, NULL};
     struct look_up *look = arg;
     const struct ldap_source *source = &look->source->row.source;
-    const bool is_group = look->reference->kind == IDENTITY_GROUP, is_dn = strchr(look->name, '=') != NULL;
+    const bool is_group = look->reference->kind == LDAPDIR_GROUP, is_dn = strchr(look->name, '=') != NULL;
     struct ldap_query query = {.base = is_dn      ? look->name
                                        : is_group ? ldap_source_group_base(source)
                                                   : source->search_base,
                                .scope = is_dn ? LDAP_SEARCH_BASE : LDAP_SEARCH_SUBTREE,
                                .attrs = attrs,
-                               .entries_max = IDENTITY_MATCHES_MAX};
+                               .entries_max = LDAPDIR_MATCHES_MAX};
     _cleanup_strbuf_ struct strbuf filter;
     int rc;
-    identity_matches_done(&look->found);
+    ldapdir_matches_done(&look->found);
     look->powerless = 0;
     strbuf_init(&filter, FILTER_BYTES_MAX);
     if (is_dn)
@@ -357,7 +357,7 @@ static int directory_login_lookup_ask(struct ldap_conn *conn, void *arg, struct 
     return rc ? rc : ldap_conn_search(conn, &query, lookup_take_match, look, err);
 }
 
-static bool has_match(const struct identity_matches *matches, const char *id) {
+static bool has_match(const struct ldapdir_matches *matches, const char *id) {
     for (size_t i = 0; i < matches->count; i++)
         if (str_eq(matches->items[i].id, id))
             return true;
@@ -365,48 +365,48 @@ static bool has_match(const struct identity_matches *matches, const char *id) {
 }
 
 /* Two directories may be the same domain, by other addresses. */
-static void directory_login_lookup_merge(struct identity_matches *from, struct identity_matches *into) {
-    struct identity_matches rest = {0};
+static void ldapdir_login_lookup_merge(struct ldapdir_matches *from, struct ldapdir_matches *into) {
+    struct ldapdir_matches rest = {0};
     for (size_t i = 0; i < from->count; i++) {
-        struct identity_matches *to = into->count < IDENTITY_MATCHES_MAX && !has_match(into, from->items[i].id) ? into : &rest;
+        struct ldapdir_matches *to = into->count < LDAPDIR_MATCHES_MAX && !has_match(into, from->items[i].id) ? into : &rest;
         to->items[to->count++] = from->items[i];
     }
     from->count = 0;
-    identity_matches_done(&rest);
+    ldapdir_matches_done(&rest);
 }
 
 /* What one source knows; nothing is no error. */
-static int directory_login_lookup_in(struct look_up *look, struct identity_matches *out, unsigned *powerless, struct err *err) {
+static int ldapdir_login_lookup_in(struct look_up *look, struct ldapdir_matches *out, unsigned *powerless, struct err *err) {
     struct err why = {0};
     int rc = source_skip_domain(look->source, look->reference->name, &look->name, &why);
     if (rc == ERR_UNPROCESSABLE && !look->reference->source)
         return 0; /* another one's domain */
     if (!rc)
-        rc = source_ask(look->source, directory_login_lookup_ask, look, &why);
-    if (!rc && !look->found.count && look->reference->kind != IDENTITY_GROUP) {
+        rc = source_ask(look->source, ldapdir_login_lookup_ask, look, &why);
+    if (!rc && !look->found.count && look->reference->kind != LDAPDIR_GROUP) {
         look->which = ACCOUNT_ALONE;
-        rc = source_ask(look->source, directory_login_lookup_ask, look, &why);
+        rc = source_ask(look->source, ldapdir_login_lookup_ask, look, &why);
     }
     if (!rc) {
         *powerless += look->powerless;
-        directory_login_lookup_merge(&look->found, out);
+        ldapdir_login_lookup_merge(&look->found, out);
         return 0;
     }
-    identity_matches_done(&look->found);
+    ldapdir_matches_done(&look->found);
     if (rc == ERR_TOO_LARGE) {
         (void)err_set(err, ERR_AMBIGUOUS, "the directory %s has more than %d entries named %.100s", look->source->row.source.name,
-                      IDENTITY_MATCHES_MAX, look->reference->name);
+                      LDAPDIR_MATCHES_MAX, look->reference->name);
         return err_remedy(err, "give the DN");
     }
     return err_move(err, rc, &why);
 }
 
-static int directory_login_lookup_judge(struct identity *identity, const struct identity_reference *reference,
-                                        const struct identity_matches *found, unsigned powerless, struct err *err) {
-    const char *kind = reference->kind == IDENTITY_GROUP ? "group" : "account";
+static int ldapdir_login_lookup_judge(struct ldapdirs *ldapdirs, const struct ldapdir_reference *reference,
+                                      const struct ldapdir_matches *found, unsigned powerless, struct err *err) {
+    const char *kind = reference->kind == LDAPDIR_GROUP ? "group" : "account";
     if (found->count == 1) {
         if (found->items[0].name)
-            names_learn(identity->names, found->items[0].id, found->items[0].name);
+            names_learn(ldapdirs->names, found->items[0].id, found->items[0].name);
         return 0;
     }
     if (found->count) {
@@ -423,7 +423,7 @@ static int directory_login_lookup_judge(struct identity *identity, const struct 
     return err_remedy(err, "compare with the directory: what counts is its name there, or its DN, below the search base");
 }
 
-static int lookup_no_source(struct inventory_source *const *all, const struct identity_reference *reference, struct err *err) {
+static int lookup_no_source(struct ldapdir *const *all, const struct ldapdir_reference *reference, struct err *err) {
     _cleanup_strbuf_ struct strbuf known;
     strbuf_init(&known, NAMES_BYTES_MAX);
     for (size_t i = 0; all[i]; i++)
@@ -436,9 +436,9 @@ static int lookup_no_source(struct inventory_source *const *all, const struct id
     return err_remedy(err, "there are: %s%s; see: kaasctl ldap list", known.data, known.failed ? ", ..." : "");
 }
 
-int identity_lookup(struct identity *identity, const struct identity_reference *reference, struct identity_matches *out,
-                    struct err *err) {
-    struct inventory_source **all = identity_all_sources(identity);
+int ldapdir_lookup(struct ldapdirs *ldapdirs, const struct ldapdir_reference *reference, struct ldapdir_matches *out,
+                   struct err *err) {
+    struct ldapdir **all = ldapdir_all(ldapdirs);
     unsigned powerless = 0, asked = 0;
     int rc = all ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     out->count = 0;
@@ -447,18 +447,18 @@ int identity_lookup(struct identity *identity, const struct identity_reference *
         if (reference->source && !str_eq(reference->source, all[i]->row.source.name))
             continue;
         asked++;
-        rc = directory_login_lookup_in(&look, out, &powerless, err);
+        rc = ldapdir_login_lookup_in(&look, out, &powerless, err);
     }
     if (!rc && !asked)
         rc = lookup_no_source(all, reference, err);
-    identity_sources_free(all);
-    return rc ? rc : directory_login_lookup_judge(identity, reference, out, powerless, err);
+    ldapdir_all_free(all);
+    return rc ? rc : ldapdir_login_lookup_judge(ldapdirs, reference, out, powerless, err);
 }
 
 /* -- the worker pool --------------------------------------------------------------------------------------------------------------- */
 
-int identity_lookup_pool(struct identity *identity, const char *source, struct worker_pool **out, struct err *err) {
-    struct inventory_source **all = source ? NULL : identity_all_sources(identity);
+int ldapdir_lookup_pool(struct ldapdirs *ldapdirs, const char *source, struct worker_pool **out, struct err *err) {
+    struct ldapdir **all = source ? NULL : ldapdir_all(ldapdirs);
     struct err why = {0};
     int rc = 0;
     *out = NULL;
@@ -467,8 +467,8 @@ int identity_lookup_pool(struct identity *identity, const char *source, struct w
     if (!source && all[0] && !all[1])
         source = all[0]->row.source.name;
     if (source)
-        rc = identity_pool(identity, source, out, &why);
-    identity_sources_free(all);
+        rc = ldapdir_pool(ldapdirs, source, out, &why);
+    ldapdir_all_free(all);
     if (rc == ERR_NOT_FOUND)
         return 0; /* whoever looks up finds that out */
     return err_move(err, rc, &why);
@@ -476,9 +476,9 @@ int identity_lookup_pool(struct identity *identity, const char *source, struct w
 
 /* -- somebody who is not signed in ------------------------------------------------------------------------------------------- */
 
-static int lookup_person_in(struct inventory_source *source, const char *id, struct identity_person *out, struct err *err) {
+static int lookup_person_in(struct ldapdir *source, const char *id, struct ldapdir_person *out, struct err *err) {
     struct sought look = {.source = source, .id = id};
-    int rc = source_ask(source, directory_login_again_look, &look, err);
+    int rc = source_ask(source, ldapdir_login_again_look, &look, err);
     if (!rc && !look.account.dn)
         rc = ERR_NOT_FOUND;
     if (!rc)
@@ -487,15 +487,15 @@ static int lookup_person_in(struct inventory_source *source, const char *id, str
     return rc;
 }
 
-int identity_lookup_person(struct identity *identity, const char *id, struct identity_person *out, struct err *err) {
-    struct inventory_source **all = identity_all_sources(identity);
+int ldapdir_lookup_person(struct ldapdirs *ldapdirs, const char *id, struct ldapdir_person *out, struct err *err) {
+    struct ldapdir **all = ldapdir_all(ldapdirs);
     struct err why = {0};
     int rc = all ? ERR_NOT_FOUND : err_set(&why, ERR_NOMEM, "out of memory");
     for (size_t i = 0; rc && all && all[i]; i++) {
         int next = lookup_person_in(all[i], id, out, why.code ? NULL : &why);
         rc = next == ERR_NOT_FOUND && rc != ERR_NOT_FOUND ? rc : next; /* one that could not say may know the account */
     }
-    identity_sources_free(all);
+    ldapdir_all_free(all);
     if (rc == ERR_NOT_FOUND)
         return err_set(err, rc, "no directory knows the account");
     return err_move(err, rc, &why);

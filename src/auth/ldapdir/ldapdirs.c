@@ -1,14 +1,14 @@
 /* The configured directories: following the database, finding them, their worker pools; names of ids. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "directories.h"
+#include "ldapdirs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
-#include "directories_private.h"
-#include "directory_people.h"
+#include "ldapdirs_private.h"
+#include "ldapdir_people.h"
 #include "gss_ticket.h"
 #include "hashmap.h"
 #include "ldap_text.h"
@@ -27,11 +27,9 @@
 #define FILTER_BYTES_MAX 16384U
 #define PROBE_EVERY_MS 30000
 
-const char *directory_state_name(enum directory_state state) {
-    static const char *const words[] = {[DIRECTORY_UNKNOWN] = "unknown",
-                                        [DIRECTORY_OK] = "ok",
-                                        [DIRECTORY_FAILING] = "failing",
-                                        [DIRECTORY_DISABLED] = "disabled"};
+const char *ldapdir_state_name(enum ldapdir_state state) {
+    static const char *const words[] = {
+        [LDAPDIR_UNKNOWN] = "unknown", [LDAPDIR_OK] = "ok", [LDAPDIR_FAILING] = "failing", [LDAPDIR_DISABLED] = "disabled"};
     return words[state];
 }
 
@@ -64,12 +62,12 @@ static void names_free(struct names *names) {
     free(names);
 }
 
-static size_t directories_set_of(const char *id) {
+static size_t ldapdir_set_of(const char *id) {
     return hash64_text(hash_seed(), id) % SETS_COUNT;
 }
 
 static struct name *names_find_locked(struct names *names, const char *id) {
-    struct name *set = names->sets[directories_set_of(id)];
+    struct name *set = names->sets[ldapdir_set_of(id)];
     for (size_t i = 0; i < WAYS_COUNT; i++)
         if (str_eq(set[i].id, id))
             return &set[i];
@@ -78,7 +76,7 @@ static struct name *names_find_locked(struct names *names, const char *id) {
 
 /* A place for the id, if need be that of another one. NULL without memory. */
 static struct name *place_locked(struct names *names, const char *id) {
-    struct name *found = names_find_locked(names, id), *set = names->sets[directories_set_of(id)];
+    struct name *found = names_find_locked(names, id), *set = names->sets[ldapdir_set_of(id)];
     if (found)
         return found;
     found = &set[names->next_way++ % WAYS_COUNT];
@@ -100,8 +98,8 @@ static void want_locked(struct names *names, const char *id) {
     names->asked++;
 }
 
-bool identity_get_name(struct identity *identity, const char *id, char out[IDENTITY_NAME_BYTES]) {
-    struct names *names = identity->names;
+bool ldapdir_get_name(struct ldapdirs *ldapdirs, const char *id, char out[LDAPDIR_NAME_BYTES]) {
+    struct names *names = ldapdirs->names;
     const int64_t now_ms = clock_mono_ms();
     struct name *name;
     bool is_known;
@@ -111,7 +109,7 @@ bool identity_get_name(struct identity *identity, const char *id, char out[IDENT
     name = place_locked(names, id);
     is_known = name && name->text;
     if (is_known)
-        (void)snprintf(out, IDENTITY_NAME_BYTES, "%s", name->text);
+        (void)snprintf(out, LDAPDIR_NAME_BYTES, "%s", name->text);
     if (name && now_ms >= name->ask_at_ms) {
         name->ask_at_ms = now_ms + UNKNOWN_MS;
         want_locked(names, id);
@@ -130,7 +128,7 @@ void names_learn(struct names *names, const char *id, const char *text) {
 }
 
 /* Is there anything that this source has not been asked about? */
-static bool names_has_work(struct names *names, struct inventory_source *source) {
+static bool names_has_work(struct names *names, struct ldapdir *source) {
     LOCKED(&names->lock);
     return source->names_read < names->asked;
 }
@@ -138,7 +136,7 @@ static bool names_has_work(struct names *names, struct inventory_source *source)
 /* -- asking about ids ------------------------------------------------------------------------------------------------------ */
 
 struct batch {
-    struct inventory_source *source;
+    struct ldapdir *source;
     char *ids[BATCH_COUNT];
     size_t count;
     const char *id; /* the one under way */
@@ -181,7 +179,7 @@ static int names_take(void *arg, const struct ldap_entry *entry, struct err *err
     return 0;
 }
 
-static int directories_ask_name(struct ldap_conn *conn, struct batch *batch, const char *id, struct err *err) {
+static int ldapdir_ask_name(struct ldap_conn *conn, struct batch *batch, const char *id, struct err *err) {
     static const char *const attrs[] = {ENTRY_NAME_ATTRS, NULL};
     const struct ldap_source *source = &batch->source->row.source;
     struct ldap_query query = {.scope = LDAP_SEARCH_BASE, .filter = "(objectClass=*)", .attrs = attrs, .entries_max = 1};
@@ -208,12 +206,12 @@ static int ask_names(struct ldap_conn *conn, void *arg, struct err *err) {
     struct batch *batch = arg;
     int rc = 0;
     for (size_t i = 0; !rc && i < batch->count; i++)
-        rc = directories_ask_name(conn, batch, batch->ids[i], err);
+        rc = ldapdir_ask_name(conn, batch, batch->ids[i], err);
     return rc;
 }
 
 /* Resolves what is wanted of a source's; in its worker. */
-static void names_resolve(struct names *names, struct inventory_source *source) {
+static void names_resolve(struct names *names, struct ldapdir *source) {
     struct batch batch = {.source = source};
     take_wanted(names, &batch);
     if (batch.count)
@@ -224,57 +222,57 @@ static void names_resolve(struct names *names, struct inventory_source *source) 
 
 /* -- life ------------------------------------------------------------------------------------------------------------------ */
 
-int identity_new(const struct identity_options *options, struct identity **out, struct err *err) {
-    struct identity *identity = calloc(1, sizeof(*identity));
-    if (!identity)
+int ldapdir_new(const struct ldapdir_options *options, struct ldapdirs **out, struct err *err) {
+    struct ldapdirs *ldapdirs = calloc(1, sizeof(*ldapdirs));
+    if (!ldapdirs)
         return err_set(err, ERR_NOMEM, "out of memory");
-    identity->options = *options;
+    ldapdirs->options = *options;
     ldap_conn_prepare();
-    (void)pthread_mutex_init(&identity->lock, NULL);
-    (void)pthread_mutex_init(&identity->sync_lock, NULL);
-    identity->names = calloc(1, sizeof(*identity->names));
-    if (!identity->names) {
-        identity_free(identity);
+    (void)pthread_mutex_init(&ldapdirs->lock, NULL);
+    (void)pthread_mutex_init(&ldapdirs->sync_lock, NULL);
+    ldapdirs->names = calloc(1, sizeof(*ldapdirs->names));
+    if (!ldapdirs->names) {
+        ldapdir_free(ldapdirs);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    (void)pthread_mutex_init(&identity->names->lock, NULL);
-    *out = identity;
+    (void)pthread_mutex_init(&ldapdirs->names->lock, NULL);
+    *out = ldapdirs;
     return 0;
 }
 
-void identity_stop(struct identity *identity) {
-    if (!identity)
+void ldapdir_stop(struct ldapdirs *ldapdirs) {
+    if (!ldapdirs)
         return;
-    (void)pthread_mutex_lock(&identity->lock);
-    identity->is_stopped = true; /* no further worker pools from here on */
-    (void)pthread_mutex_unlock(&identity->lock);
+    (void)pthread_mutex_lock(&ldapdirs->lock);
+    ldapdirs->is_stopped = true; /* no further worker pools from here on */
+    (void)pthread_mutex_unlock(&ldapdirs->lock);
     gss_ticket_stop();
-    for (size_t i = 0; i < identity->pools_count; i++)
-        worker_pool_stop(identity->pools[i].workers);
+    for (size_t i = 0; i < ldapdirs->pools_count; i++)
+        worker_pool_stop(ldapdirs->pools[i].workers);
 }
 
-bool identity_has_left_waiting(void) {
+bool ldapdir_has_left_waiting(void) {
     return gss_ticket_is_waiting();
 }
 
-void identity_free(struct identity *identity) {
-    if (!identity)
+void ldapdir_free(struct ldapdirs *ldapdirs) {
+    if (!ldapdirs)
         return;
-    identity_stop(identity);
-    for (size_t i = 0; i < identity->pools_count; i++)
-        worker_pool_free(identity->pools[i].workers);
+    ldapdir_stop(ldapdirs);
+    for (size_t i = 0; i < ldapdirs->pools_count; i++)
+        worker_pool_free(ldapdirs->pools[i].workers);
     for (size_t i = 0; i < SOURCE_POOLS_MAX; i++)
-        worker_pool_free(identity->ended[i]);
-    for (size_t i = 0; i < identity->count; i++)
-        source_unref(identity->sources[i]);
-    free(identity->sources);
-    names_free(identity->names);
-    (void)pthread_mutex_destroy(&identity->lock);
-    (void)pthread_mutex_destroy(&identity->sync_lock);
-    free(identity);
+        worker_pool_free(ldapdirs->ended[i]);
+    for (size_t i = 0; i < ldapdirs->count; i++)
+        source_unref(ldapdirs->sources[i]);
+    free(ldapdirs->sources);
+    names_free(ldapdirs->names);
+    (void)pthread_mutex_destroy(&ldapdirs->lock);
+    (void)pthread_mutex_destroy(&ldapdirs->sync_lock);
+    free(ldapdirs);
 }
 
-void identity_person_done(struct identity_person *person) {
+void ldapdir_person_done(struct ldapdir_person *person) {
     if (!person)
         return;
     free(person->principal_id);
@@ -283,22 +281,22 @@ void identity_person_done(struct identity_person *person) {
     free(person->directory);
     free(person->mark);
     group_set_done(&person->groups);
-    *person = (struct identity_person){0};
+    *person = (struct ldapdir_person){0};
 }
 
 /* -- following the database ------------------------------------------------------------------------------------------------ */
 
-static struct inventory_source *directories_find_locked(struct identity *identity, const char *name) {
-    for (size_t i = 0; i < identity->count; i++)
-        if (str_eq(identity->sources[i]->row.source.name, name))
-            return identity->sources[i];
+static struct ldapdir *ldapdir_find_locked(struct ldapdirs *ldapdirs, const char *name) {
+    for (size_t i = 0; i < ldapdirs->count; i++)
+        if (str_eq(ldapdirs->sources[i]->row.source.name, name))
+            return ldapdirs->sources[i];
     return NULL;
 }
 
 /* What has not changed goes on with its connections and its state. */
-static int directories_take_row(struct identity *identity, struct ldap_row *row, struct inventory_source **out, struct err *err) {
-    LOCKED(&identity->lock);
-    struct inventory_source *known = directories_find_locked(identity, row->source.name);
+static int ldapdir_take_row(struct ldapdirs *ldapdirs, struct ldap_row *row, struct ldapdir **out, struct err *err) {
+    LOCKED(&ldapdirs->lock);
+    struct ldapdir *known = ldapdir_find_locked(ldapdirs, row->source.name);
     if (known && known->row.source.version_no == row->source.version_no &&
         known->row.source.created_at_ms == row->source.created_at_ms && known->row.sealed_bytes == row->sealed_bytes &&
         secret_eq(known->row.sealed, known->row.sealed_bytes, row->sealed, row->sealed_bytes)) {
@@ -308,40 +306,40 @@ static int directories_take_row(struct identity *identity, struct ldap_row *row,
     int rc = source_new(row, out, err);
     if (rc)
         return rc;
-    (*out)->options = &identity->options;
-    (*out)->is_stopped = &identity->is_stopped;
-    (*out)->names = identity->names;
+    (*out)->options = &ldapdirs->options;
+    (*out)->is_stopped = &ldapdirs->is_stopped;
+    (*out)->names = ldapdirs->names;
     return 0;
 }
 
-static void directories_exchange(struct identity *identity, struct inventory_source **fresh, size_t count) {
-    (void)pthread_mutex_lock(&identity->lock);
-    SWAP(identity->sources, fresh);
-    SWAP(identity->count, count);
-    (void)pthread_mutex_unlock(&identity->lock);
+static void ldapdir_exchange(struct ldapdirs *ldapdirs, struct ldapdir **fresh, size_t count) {
+    (void)pthread_mutex_lock(&ldapdirs->lock);
+    SWAP(ldapdirs->sources, fresh);
+    SWAP(ldapdirs->count, count);
+    (void)pthread_mutex_unlock(&ldapdirs->lock);
     for (size_t i = 0; i < count; i++)
         source_unref(fresh[i]);
     free(fresh);
 }
 
-static int directories_sync_locked(struct identity *identity, struct err *err) {
+static int ldapdir_sync_locked(struct ldapdirs *ldapdirs, struct err *err) {
     struct ldap_row_list list = {0};
-    struct inventory_source **fresh;
+    struct ldapdir **fresh;
     size_t count = 0;
-    int rc = ldap_store_list(identity->options.store, &list, err);
+    int rc = ldap_store_list(ldapdirs->options.store, &list, err);
     if (rc)
         return rc;
-    fresh = calloc(list.count + 1, sizeof(struct inventory_source *));
+    fresh = calloc(list.count + 1, sizeof(struct ldapdir *));
     if (!fresh)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; !rc && i < list.count; i++) {
-        rc = directories_take_row(identity, &list.items[i], &fresh[count], err);
+        rc = ldapdir_take_row(ldapdirs, &list.items[i], &fresh[count], err);
         if (!rc)
             count++;
     }
     ldap_row_list_done(&list);
     if (!rc) {
-        directories_exchange(identity, fresh, count);
+        ldapdir_exchange(ldapdirs, fresh, count);
         return 0;
     }
     for (size_t i = 0; i < count; i++)
@@ -350,60 +348,60 @@ static int directories_sync_locked(struct identity *identity, struct err *err) {
     return rc;
 }
 
-int identity_sync(struct identity *identity, struct err *err) {
-    LOCKED(&identity->sync_lock);
-    return directories_sync_locked(identity, err);
+int ldapdir_sync(struct ldapdirs *ldapdirs, struct err *err) {
+    LOCKED(&ldapdirs->sync_lock);
+    return ldapdir_sync_locked(ldapdirs, err);
 }
 
 /* -- finding --------------------------------------------------------------------------------------------------------------- */
 
-int identity_find_source(struct identity *identity, const char *name, struct inventory_source **out, struct err *err) {
-    LOCKED(&identity->lock);
-    struct inventory_source *found = directories_find_locked(identity, name);
+int ldapdir_find(struct ldapdirs *ldapdirs, const char *name, struct ldapdir **out, struct err *err) {
+    LOCKED(&ldapdirs->lock);
+    struct ldapdir *found = ldapdir_find_locked(ldapdirs, name);
     if (!found || found->row.source.is_disabled)
         return err_set(err, ERR_NOT_FOUND, "there is no directory named %.*s here", LDAP_SOURCE_NAME_CHARS_MAX, name);
     *out = source_ref(found);
     return 0;
 }
 
-static int directories_compare_names(const void *a, const void *b) {
+static int ldapdir_compare_names(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
-size_t directories_get_names(struct identity *identity, char (*out)[LDAP_SOURCE_NAME_CHARS_MAX + 1], size_t n) {
+size_t ldapdir_get_names(struct ldapdirs *ldapdirs, char (*out)[LDAP_SOURCE_NAME_CHARS_MAX + 1], size_t n) {
     size_t count = 0;
-    LOCKED(&identity->lock);
-    for (size_t i = 0; i < identity->count && count < n; i++)
-        if (!identity->sources[i]->row.source.is_disabled)
-            (void)snprintf(out[count++], sizeof(*out), "%s", identity->sources[i]->row.source.name);
-    qsort(out, count, sizeof(*out), directories_compare_names);
+    LOCKED(&ldapdirs->lock);
+    for (size_t i = 0; i < ldapdirs->count && count < n; i++)
+        if (!ldapdirs->sources[i]->row.source.is_disabled)
+            (void)snprintf(out[count++], sizeof(*out), "%s", ldapdirs->sources[i]->row.source.name);
+    qsort(out, count, sizeof(*out), ldapdir_compare_names);
     return count;
 }
 
-struct inventory_source **identity_all_sources(struct identity *identity) {
-    struct inventory_source **list;
+struct ldapdir **ldapdir_all(struct ldapdirs *ldapdirs) {
+    struct ldapdir **list;
     size_t n = 0;
-    LOCKED(&identity->lock);
-    list = calloc(identity->count + 1, sizeof(struct inventory_source *));
-    for (size_t i = 0; list && i < identity->count; i++)
-        if (!identity->sources[i]->row.source.is_disabled)
-            list[n++] = source_ref(identity->sources[i]);
+    LOCKED(&ldapdirs->lock);
+    list = calloc(ldapdirs->count + 1, sizeof(struct ldapdir *));
+    for (size_t i = 0; list && i < ldapdirs->count; i++)
+        if (!ldapdirs->sources[i]->row.source.is_disabled)
+            list[n++] = source_ref(ldapdirs->sources[i]);
     return list;
 }
 
-void identity_sources_free(struct inventory_source **sources) {
+void ldapdir_all_free(struct ldapdir **sources) {
     for (size_t i = 0; sources && sources[i]; i++)
         source_unref(sources[i]);
     free(sources);
 }
 
-bool identity_source_of(struct identity *identity, const struct identity_principal *who, char out[IDENTITY_SOURCE_BYTES]) {
-    LOCKED(&identity->lock);
-    for (size_t i = 0; i < identity->count; i++) {
-        const struct ldap_source *s = &identity->sources[i]->row.source;
+bool ldapdir_source_of(struct ldapdirs *ldapdirs, const struct ldapdir_principal *who, char out[LDAPDIR_SOURCE_BYTES]) {
+    LOCKED(&ldapdirs->lock);
+    for (size_t i = 0; i < ldapdirs->count; i++) {
+        const struct ldap_source *s = &ldapdirs->sources[i]->row.source;
         if (s->is_disabled || !ldap_source_serves(s, who->realm) || (who->id && s->kind != LDAP_KIND_AD))
             continue;
-        (void)snprintf(out, IDENTITY_SOURCE_BYTES, "%s", s->name);
+        (void)snprintf(out, LDAPDIR_SOURCE_BYTES, "%s", s->name);
         return true;
     }
     return false;
@@ -411,45 +409,45 @@ bool identity_source_of(struct identity *identity, const struct identity_princip
 
 /* -- worker pools ----------------------------------------------------------------------------------------------------------------- */
 
-static int add_pool_locked(struct identity *identity, const char *name, struct worker_pool **out, struct err *err) {
+static int add_pool_locked(struct ldapdirs *ldapdirs, const char *name, struct worker_pool **out, struct err *err) {
     _cleanup_free_ char *title = str_format("ldap:%s", name);
     const struct worker_pool_options options = {.name = title,
                                                 .threads = WORKER_POOL_THREADS,
                                                 .queue_count = WORKER_POOL_QUEUE_COUNT,
-                                                .thread_begin = identity->options.thread_begin,
-                                                .thread_end = identity->options.thread_end};
-    struct source_pool *slot = &identity->pools[identity->pools_count];
+                                                .thread_begin = ldapdirs->options.thread_begin,
+                                                .thread_end = ldapdirs->options.thread_end};
+    struct source_pool *slot = &ldapdirs->pools[ldapdirs->pools_count];
     int rc = title ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-    if (!rc && identity->is_stopped)
+    if (!rc && ldapdirs->is_stopped)
         rc = err_set(err, ERR_CANCELED, "the service is stopping");
-    if (!rc && identity->pools_count == SOURCE_POOLS_MAX)
+    if (!rc && ldapdirs->pools_count == SOURCE_POOLS_MAX)
         rc = err_set(err, ERR_BUSY, "too many directories come and go: try again shortly");
     rc = rc ? rc : worker_pool_new(&options, &slot->workers, err);
     if (rc)
         return rc;
     (void)snprintf(slot->name, sizeof(slot->name), "%s", name);
-    identity->pools_count++;
+    ldapdirs->pools_count++;
     *out = slot->workers;
     return 0;
 }
 
-int identity_pool(struct identity *identity, const char *name, struct worker_pool **out, struct err *err) {
-    _cleanup_(source_unref) struct inventory_source *source = NULL;
-    int rc = identity_find_source(identity, name, &source, err);
+int ldapdir_pool(struct ldapdirs *ldapdirs, const char *name, struct worker_pool **out, struct err *err) {
+    _cleanup_(source_unref) struct ldapdir *source = NULL;
+    int rc = ldapdir_find(ldapdirs, name, &source, err);
     if (rc)
         return rc;
-    LOCKED(&identity->lock);
-    for (size_t i = 0; i < identity->pools_count; i++)
-        if (str_eq(identity->pools[i].name, name)) {
-            *out = identity->pools[i].workers;
+    LOCKED(&ldapdirs->lock);
+    for (size_t i = 0; i < ldapdirs->pools_count; i++)
+        if (str_eq(ldapdirs->pools[i].name, name)) {
+            *out = ldapdirs->pools[i].workers;
             return 0;
         }
-    return add_pool_locked(identity, name, out, err);
+    return add_pool_locked(ldapdirs, name, out, err);
 }
 
 /* Nobody asks for it any more: its directory is gone or disabled, and nothing is left to do. */
-static bool is_over_locked(struct identity *identity, const struct source_pool *slot) {
-    const struct inventory_source *source = directories_find_locked(identity, slot->name);
+static bool is_over_locked(struct ldapdirs *ldapdirs, const struct source_pool *slot) {
+    const struct ldapdir *source = ldapdir_find_locked(ldapdirs, slot->name);
     struct worker_pool_stats stats;
     if (source && !source->row.source.is_disabled)
         return false;
@@ -457,22 +455,22 @@ static bool is_over_locked(struct identity *identity, const struct source_pool *
     return !stats.waiting && !stats.running;
 }
 
-static struct worker_pool *take_over_pool(struct identity *identity) {
-    LOCKED(&identity->lock);
-    for (size_t i = 0; !identity->is_stopped && i < identity->pools_count; i++)
-        if (is_over_locked(identity, &identity->pools[i])) {
-            struct worker_pool *workers = identity->pools[i].workers;
-            identity->pools[i] = identity->pools[--identity->pools_count];
+static struct worker_pool *take_over_pool(struct ldapdirs *ldapdirs) {
+    LOCKED(&ldapdirs->lock);
+    for (size_t i = 0; !ldapdirs->is_stopped && i < ldapdirs->pools_count; i++)
+        if (is_over_locked(ldapdirs, &ldapdirs->pools[i])) {
+            struct worker_pool *workers = ldapdirs->pools[i].workers;
+            ldapdirs->pools[i] = ldapdirs->pools[--ldapdirs->pools_count];
             return workers;
         }
     return NULL;
 }
 
 /* Somebody may have asked for the worker pool a moment ago, and is refused then. So the worker pool itself, without threads, stays until as many others have ended. */
-static void end_pools(struct identity *identity) {
+static void end_pools(struct ldapdirs *ldapdirs) {
     struct worker_pool *workers;
-    while ((workers = take_over_pool(identity))) {
-        struct worker_pool **place = &identity->ended[identity->ended_count++ % SOURCE_POOLS_MAX];
+    while ((workers = take_over_pool(ldapdirs))) {
+        struct worker_pool **place = &ldapdirs->ended[ldapdirs->ended_count++ % SOURCE_POOLS_MAX];
         worker_pool_stop(workers);
         worker_pool_free(*place);
         *place = workers;
@@ -481,8 +479,8 @@ static void end_pools(struct identity *identity) {
 
 /* -- looking after them ---------------------------------------------------------------------------------------------------- */
 
-static void directories_look_after(void *arg, bool is_canceled) {
-    struct inventory_source *source = arg;
+static void ldapdir_look_after(void *arg, bool is_canceled) {
+    struct ldapdir *source = arg;
     if (!is_canceled) {
         source_probe(source);
         names_resolve(source->names, source);
@@ -492,18 +490,18 @@ static void directories_look_after(void *arg, bool is_canceled) {
 }
 
 /* One look at a time: with a server that hangs they would pile up in its worker, before those who sign on, and each would count as a failure. */
-static void directories_begin_look(struct identity *identity, struct inventory_source *source) {
+static void ldapdir_begin_look(struct ldapdirs *ldapdirs, struct ldapdir *source) {
     struct worker_pool *workers = NULL;
-    if (identity_pool(identity, source->row.source.name, &workers, NULL))
+    if (ldapdir_pool(ldapdirs, source->row.source.name, &workers, NULL))
         return;
     atomic_store(&source->is_looked_after, true);
-    if (!worker_pool_submit(workers, directories_look_after, source_ref(source), NULL))
+    if (!worker_pool_submit(workers, ldapdir_look_after, source_ref(source), NULL))
         return;
     atomic_store(&source->is_looked_after, false);
     source_unref(source);
 }
 
-static bool directories_is_due(struct inventory_source *source) {
+static bool ldapdir_is_due(struct ldapdir *source) {
     const int64_t now_ms = clock_mono_ms();
     LOCKED(&source->lock);
     if (now_ms < source->probe_at_ms)
@@ -512,27 +510,27 @@ static bool directories_is_due(struct inventory_source *source) {
     return true;
 }
 
-void identity_tick(struct identity *identity) {
-    struct inventory_source **all = identity_all_sources(identity);
+void ldapdir_tick(struct ldapdirs *ldapdirs) {
+    struct ldapdir **all = ldapdir_all(ldapdirs);
     for (size_t i = 0; all && all[i]; i++)
-        if (!atomic_load(&all[i]->is_looked_after) && (directories_is_due(all[i]) || names_has_work(identity->names, all[i])))
-            directories_begin_look(identity, all[i]);
-    identity_sources_free(all);
-    end_pools(identity);
+        if (!atomic_load(&all[i]->is_looked_after) && (ldapdir_is_due(all[i]) || names_has_work(ldapdirs->names, all[i])))
+            ldapdir_begin_look(ldapdirs, all[i]);
+    ldapdir_all_free(all);
+    end_pools(ldapdirs);
 }
 
 /* -- reports --------------------------------------------------------------------------------------------------------------- */
 
-void directory_report_list_done(struct directory_report_list *list) {
+void ldapdir_report_list_done(struct ldapdir_report_list *list) {
     if (!list)
         return;
     for (size_t i = 0; i < list->count; i++)
         ldap_source_done(&list->items[i].source);
     free(list->items);
-    *list = (struct directory_report_list){0};
+    *list = (struct ldapdir_report_list){0};
 }
 
-static int directories_report(struct inventory_source *source, struct directory_report *out, struct err *err) {
+static int ldapdir_report(struct ldapdir *source, struct ldapdir_report *out, struct err *err) {
     int rc = ldap_source_copy(&source->row.source, &out->source, err);
     if (rc)
         return rc;
@@ -549,24 +547,24 @@ static int directories_report(struct inventory_source *source, struct directory_
     return 0;
 }
 
-int directories_list(struct identity *identity, struct directory_report_list *out, struct err *err) {
-    LOCKED(&identity->lock);
-    struct directory_report_list list = {.items = calloc(identity->count + 1, sizeof(*list.items))};
+int ldapdir_list(struct ldapdirs *ldapdirs, struct ldapdir_report_list *out, struct err *err) {
+    LOCKED(&ldapdirs->lock);
+    struct ldapdir_report_list list = {.items = calloc(ldapdirs->count + 1, sizeof(*list.items))};
     if (!list.items)
         return err_set(err, ERR_NOMEM, "out of memory");
-    for (; list.count < identity->count; list.count++) {
-        int rc = directories_report(identity->sources[list.count], &list.items[list.count], err);
+    for (; list.count < ldapdirs->count; list.count++) {
+        int rc = ldapdir_report(ldapdirs->sources[list.count], &list.items[list.count], err);
         if (!rc)
             continue;
-        directory_report_list_done(&list);
+        ldapdir_report_list_done(&list);
         return rc;
     }
     *out = list;
     return 0;
 }
 
-void directories_write_metrics(struct identity *identity, struct metric_page *page) {
-    LOCKED(&identity->lock);
-    for (size_t i = 0; i < identity->pools_count; i++)
-        worker_pool_write_metrics(identity->pools[i].workers, page, "ldap", NULL, identity->pools[i].name);
+void ldapdir_write_metrics(struct ldapdirs *ldapdirs, struct metric_page *page) {
+    LOCKED(&ldapdirs->lock);
+    for (size_t i = 0; i < ldapdirs->pools_count; i++)
+        worker_pool_write_metrics(ldapdirs->pools[i].workers, page, "ldap", NULL, ldapdirs->pools[i].name);
 }

@@ -1,4 +1,4 @@
-/* Directories in memory for tests of src/auth/userdir. SPDX-License-Identifier: GPL-3.0-or-later */
+/* Directories in memory for tests of src/auth/ldapdir. SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 #include "clock.h"
 #include "gss_ticket.h"
-#include "identity_world.h"
+#include "ldapdir_world.h"
 #include "ldap_conn.h"
 #include "ldap_store.h"
 #include "ldap_text.h"
@@ -17,7 +17,7 @@
 
 #define VALUE_BYTES_MAX 4096U
 
-struct identity_world iw;
+struct ldapdir_world iw;
 
 struct ldap_conn {
     char host[254];
@@ -323,32 +323,32 @@ void ldap_row_list_done(struct ldap_row_list *list) {
 
 /* -- the world ---------------------------------------------------------------------------------------------------------------------- */
 
-void identity_world_sync(void) {
+void ldapdir_world_sync(void) {
     iw.version_no++;
-    assert_int_equal(identity_sync(iw.identity, NULL), 0);
+    assert_int_equal(ldapdir_sync(iw.ldapdirs, NULL), 0);
 }
 
-int identity_world_set_up(void **state) {
+int ldapdir_world_set_up(void **state) {
     (void)state;
     memset(&iw, 0, sizeof(iw));
     iw.own_password = WORLD_OWN_PASSWORD;
     clock_fake(1000000, WORLD_NOW_MS);
     assert_int_equal(
-        identity_new(&(struct identity_options){.connect_timeout_ms = 5000, .call_timeout_ms = 5000}, &iw.identity, NULL), 0);
-    identity_world_sync();
+        ldapdir_new(&(struct ldapdir_options){.connect_timeout_ms = 5000, .call_timeout_ms = 5000}, &iw.ldapdirs, NULL), 0);
+    ldapdir_world_sync();
     return 0;
 }
 
-int identity_world_tear_down(void **state) {
+int ldapdir_world_tear_down(void **state) {
     (void)state;
-    identity_free(iw.identity);
-    iw.identity = NULL;
+    ldapdir_free(iw.ldapdirs);
+    iw.ldapdirs = NULL;
     clock_unfake();
     assert_int_equal(iw.opened, iw.closed);
     return 0;
 }
 
-void identity_world_add(const struct world_entry *entry) {
+void ldapdir_world_add(const struct world_entry *entry) {
     size_t n = 0;
     while (iw.entries[n])
         n++;
@@ -356,7 +356,7 @@ void identity_world_add(const struct world_entry *entry) {
     iw.entries[n] = entry;
 }
 
-void identity_world_forget(void) {
+void ldapdir_world_forget(void) {
     iw.log[0] = '\0';
     iw.searches = iw.binds = 0;
 }
