@@ -93,7 +93,7 @@ static int make_public_url(struct wire *w, struct err *err) {
     return 0;
 }
 
-static int make_directory(struct wire *w, struct err *err) {
+static int make_inventory(struct wire *w, struct err *err) {
     struct inventory_options options = {
         .store = w->store,
         .on_changes = wire_on_changes,
@@ -453,7 +453,7 @@ static int wire_make_store(struct wire *w, struct err *err) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets,  make_public_url, wire_make_store, make_pools,         make_directory,
+    static part_fn *const parts[] = {make_secrets,  make_public_url, wire_make_store, make_pools,         make_inventory,
                                      make_networks, make_platform,   make_identity,   make_signon,        make_sealing,
                                      make_clusters, make_access,     make_kerberos,   make_peers,         make_hyperflex,
                                      make_updates,  make_api,        start_servers,   wire_start_periodic};

@@ -362,7 +362,7 @@ bool gss_copy_token(const gss_buffer_desc *from, uint8_t **out, size_t *bytes) {
 }
 
 /* What one call of the library brought. */
-struct step {
+struct gss_step {
     OM_uint32 major, minor, flags, left_s;
     gss_name_t name;
     gss_OID mech;
@@ -370,7 +370,7 @@ struct step {
 };
 
 static void gss_accept_finish(const struct gss_acceptor *acceptor, const struct gss_negotiation *negotiation,
-                              const struct step *step, struct gss_answer *out) {
+                              const struct gss_step *step, struct gss_answer *out) {
     if (!gss_is_krb5(step->mech) || !negotiation->has_digest) {
         gss_accept_refuse(out, GSS_REFUSED, GSS_REASON_MECHANISM, "the context was made by something else than Kerberos");
         return;
@@ -392,7 +392,7 @@ static void gss_accept_finish(const struct gss_acceptor *acceptor, const struct 
 
 /* No delegated credential is asked for, so none is made. */
 static void gss_accept_call_library(struct gss_slot *slot, const struct gss_token *token, struct gss_negotiation *negotiation,
-                                    struct step *step) {
+                                    struct gss_step *step) {
     gss_buffer_desc in = {token->count, (void *)(uintptr_t)token->bytes};
     struct gss_channel_bindings_struct binding = {.application_data = {token->binding_bytes, (void *)(uintptr_t)token->binding}};
     step->major = gss_accept_sec_context(&step->minor, &negotiation->context, slot->cred, &in,
@@ -402,7 +402,7 @@ static void gss_accept_call_library(struct gss_slot *slot, const struct gss_toke
 
 static int gss_accept_take_step(struct gss_acceptor *acceptor, const struct gss_token *token,
                                 struct gss_negotiation **negotiation, struct gss_answer *out) {
-    struct step step = {.name = GSS_C_NO_NAME};
+    struct gss_step step = {.name = GSS_C_NO_NAME};
     struct gss_slot *slot = gss_slot_take(acceptor, out);
     OM_uint32 minor;
     bool is_kept;

@@ -36,8 +36,8 @@ static bool hyperflex_is_due(const struct hyperflex *h, const struct hx_status *
 }
 
 /* The place where this HX cluster is asked, else a free one; NULL: all are taken by others. */
-static struct place *place_find(struct hyperflex *h, const char *hx_id) {
-    struct place *found = NULL;
+static struct hyperflex_place *place_find(struct hyperflex *h, const char *hx_id) {
+    struct hyperflex_place *found = NULL;
     for (size_t i = 0; i < HYPERFLEX_AT_ONCE; i++)
         if (str_eq(h->places[i].hx_id, hx_id))
             return &h->places[i];
@@ -47,9 +47,9 @@ static struct place *place_find(struct hyperflex *h, const char *hx_id) {
 }
 
 /* A lease holds for all of this replica: it is the place that keeps two of us from asking one HX cluster. Who was asked to, waits for the other. */
-static int place_take(struct visit *v, const char *hx_id, struct err *err) {
+static int place_take(struct hx_visit *v, const char *hx_id, struct err *err) {
     struct hyperflex *h = v->h;
-    struct place *place = NULL;
+    struct hyperflex_place *place = NULL;
     LOCKED(&h->lock);
     while (!h->is_stopped && (place = place_find(h, hx_id)) && place->hx_id && v->actor)
         (void)pthread_cond_wait(&h->left, &h->lock);
@@ -63,7 +63,7 @@ static int place_take(struct visit *v, const char *hx_id, struct err *err) {
 }
 
 /* What is published goes by a visit that has read it: not to one that is another than was known. */
-static int hyperflex_try_both(struct visit *v, const char *hx_id, struct err *err) {
+static int hyperflex_try_both(struct hx_visit *v, const char *hx_id, struct err *err) {
     struct publication p = {.h = v->h, .actor = v->actor, .visit = v};
     struct err why = {0};
     int rc = visit_load(v, hx_id, &why);
@@ -88,7 +88,7 @@ static int hyperflex_try_both(struct visit *v, const char *hx_id, struct err *er
 }
 
 /* With its lease: HX sees one of us at a time. */
-static int hyperflex_try_alone(struct visit *v, const char *hx_id, struct err *err) {
+static int hyperflex_try_alone(struct hx_visit *v, const char *hx_id, struct err *err) {
     struct store *store = v->h->options.store;
     const char *holder = store_replica_name(store);
     char lease[LEASE_NAME_BYTES];
@@ -105,7 +105,7 @@ static int hyperflex_try_alone(struct visit *v, const char *hx_id, struct err *e
 /* older_id[0]: it turned out to be that one. */
 static int hyperflex_try(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
                          struct err *err) {
-    struct visit v = {.h = h, .actor = actor};
+    struct hx_visit v = {.h = h, .actor = actor};
     int rc = place_take(&v, hx_id, err);
     if (!rc)
         rc = hyperflex_try_alone(&v, hx_id, err);
@@ -186,7 +186,7 @@ void hyperflex_sign_out(struct hyperflex *h) {
     if (h->options.call_timeout_ms > SIGN_OUT_MS / 3)
         h->options.call_timeout_ms = SIGN_OUT_MS / 3;
     for (size_t i = 0; i < list.count && clock_mono_ms() < until_ms; i++) {
-        struct visit v = {.h = h};
+        struct hx_visit v = {.h = h};
         if (list.items[i].token_at_ms && visit_load_token(&v, list.items[i].hx_id)) {
             visit_give_back(&v);
             v.status->token_at_ms = 0;
@@ -223,7 +223,7 @@ int hyperflex_check_password(const char *password, struct err *err) {
 
 /* A CA that cannot be read is told now, not by the first failure. */
 static int hyperflex_check(struct hyperflex *h, struct hx_connection *wish, const char *password, struct err *err) {
-    struct visit v = {.connection = wish, .h = h};
+    struct hx_visit v = {.connection = wish, .h = h};
     struct err why = {0};
     int rc = hx_connection_check(wish, err);
     if (!rc)
@@ -254,7 +254,7 @@ static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struc
                                                        .object_id = wish->hx_id,
                                                        .principal_name = actor ? NULL : store_replica_name(h->options.store),
                                                        .reason = wish->address});
-    struct visit before = {.h = h};
+    struct hx_visit before = {.h = h};
     struct hx_sealed sealed = {0};
     int rc = visit_seal(h, wish->hx_id, HX_SECRET_PASSWORD, password, &sealed, err);
     if (rc)
@@ -291,7 +291,7 @@ int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char 
     const struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "hx_connection.remove", .object_kind = "hx_connection", .object_id = hx_id});
     const struct hx_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &line};
-    struct visit before = {.h = h};
+    struct hx_visit before = {.h = h};
     const bool has_token = visit_load_token(&before, hx_id);
     int rc = hyperflex_finish(h, &line, hx_store_delete(h->options.store, &removal, err), err);
     if (!rc && before.connection)
@@ -317,14 +317,14 @@ int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *h
 
 /* -- by itself ------------------------------------------------------------------------------------------------------------- */
 
-struct errand {
+struct hx_errand {
     struct hyperflex *h;
     char hx_id[UUID_TEXT_BYTES];
 };
 
 /* What cannot be stored, or is asked elsewhere, stays due. */
 static void hyperflex_run_errand(void *arg, bool is_canceled) {
-    _cleanup_free_ struct errand *errand = arg;
+    _cleanup_free_ struct hx_errand *errand = arg;
     struct err err = {0};
     char older_id[UUID_TEXT_BYTES];
     if (!is_canceled)
@@ -332,7 +332,7 @@ static void hyperflex_run_errand(void *arg, bool is_canceled) {
 }
 
 static void hyperflex_send_off(struct hyperflex *h, const char *hx_id) {
-    struct errand *errand = calloc(1, sizeof(*errand));
+    struct hx_errand *errand = calloc(1, sizeof(*errand));
     if (!errand)
         return;
     errand->h = h;

@@ -28,7 +28,7 @@ struct hyperflex {
     uint8_t certificate_sha256[DIGEST_SHA256_BYTES]; /* of what publications name */
     char installation[UUID_TEXT_BYTES];              /* "": not read yet */
     int64_t certificate_since_ms;                    /* wall clock; 0: it was not asked for yet */
-    struct place {
+    struct hyperflex_place {
         const char *hx_id;        /* NULL: the place is free */
         struct hx_client *client; /* that hyperflex_stop ends; NULL: not made yet */
     } places[HYPERFLEX_AT_ONCE];
@@ -38,10 +38,10 @@ struct hyperflex {
 };
 
 /* One try at one HX cluster, by the holder of its lease. */
-struct visit {
+struct hx_visit {
     struct hyperflex *h;
-    const struct actor *actor; /* who asked; NULL: kaasd by itself */
-    struct place *place;       /* NULL: none is needed */
+    const struct actor *actor;     /* who asked; NULL: kaasd by itself */
+    struct hyperflex_place *place; /* NULL: none is needed */
     struct hx_connection *connection;
     struct hx_status *status;
     struct hx_client *client;
@@ -54,8 +54,8 @@ struct visit {
 /* What an HX cluster is to be told of where KaaS is, looked at once. */
 struct publication {
     struct hyperflex *h;
-    const struct actor *actor; /* as of a visit */
-    const struct visit *visit; /* by whose client and token it goes; without a connection by the peer */
+    const struct actor *actor;    /* as of a visit */
+    const struct hx_visit *visit; /* by whose client and token it goes; without a connection by the peer */
     struct hx_publication *row;
     json_t *registration; /* NULL: nothing may be said */
     char digest[HX_DIGEST_BYTES];
@@ -88,17 +88,17 @@ int visit_advise(const char *hx_id, struct err *err);
 bool visit_is_our_fault(int rc);
 
 /* Reads connection and status from the database. ERR_NOT_FOUND. */
-int visit_load(struct visit *v, const char *hx_id, struct err *err);
+int visit_load(struct hx_visit *v, const char *hx_id, struct err *err);
 /* Makes v->client for v->connection; asks nobody yet. ERR_CONFIG: its CA cannot be read. */
-int visit_make_client(struct visit *v, struct err *err);
+int visit_make_client(struct hx_visit *v, struct err *err);
 /* Signs in and reads, and stores what came of it: what is wrong with HX is no error. */
-int visit_run(struct visit *v, struct err *err);
+int visit_run(struct hx_visit *v, struct err *err);
 /* What is kept of before, as its token will be of no use any more. False: there is none. */
-bool visit_load_token(struct visit *v, const char *hx_id);
+bool visit_load_token(struct hx_visit *v, const char *hx_id);
 /* HX keeps a token for 18 days that nobody gives back. One that does not answer is no reason to fail. */
-void visit_give_back(struct visit *v);
+void visit_give_back(struct hx_visit *v);
 /* Frees all that it has, and leaves its place. */
-void visit_end(struct visit *v);
+void visit_end(struct hx_visit *v);
 
 /* -- inherit.c ---------------------------------------------------------------------------------------------------------- */
 
@@ -118,7 +118,7 @@ int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err);
 int publish_run(struct publication *p, struct err *err);
 void publish_end(struct publication *p);
 /* Withdraws, once, before kaasd forgets how an HX cluster is reached; `before` has token and client of then. */
-void publish_leave(struct visit *before);
+void publish_leave(struct hx_visit *before);
 /* Whether that is reason enough to read an HX cluster: not one that was never read since it was set, or whose user was refused; nor one that failed before it is time to try it
  * again, which may be when HX said. */
 bool publish_may_visit(const struct hx_status *status);

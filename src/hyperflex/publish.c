@@ -439,7 +439,7 @@ int publish_run(struct publication *p, struct err *err) {
 }
 
 /* Nobody will come back: what HX was not told it forgets by itself. */
-static void publish_leave_by(const struct visit *before, const char *hx_id, bool is_able) {
+static void publish_leave_by(const struct hx_visit *before, const char *hx_id, bool is_able) {
     struct publication p = {.h = before->h, .visit = before};
     struct err why = {0};
     if (!publish_begin(&p, hx_id, NULL) && p.row->expires_at_ms) {
@@ -453,14 +453,14 @@ static void publish_leave_by(const struct visit *before, const char *hx_id, bool
     publish_end(&p);
 }
 
-void publish_leave(struct visit *before) {
+void publish_leave(struct hx_visit *before) {
     const bool is_able = before->token.access && (before->client || !visit_make_client(before, NULL));
     publish_leave_by(before, before->connection->hx_id, is_able);
 }
 
 void hyperflex_leave_peer(struct hyperflex *h, const char *hx_id) {
     _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
-    const struct visit none = {.h = h};
+    const struct hx_visit none = {.h = h};
     if (hyperflex_load(h, hx_id, &connection, NULL) == ERR_NOT_FOUND && !publish_check_peer(h, hx_id, NULL))
         publish_leave_by(&none, hx_id, true);
 }

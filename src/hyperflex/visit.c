@@ -66,7 +66,7 @@ static int visit_unseal(struct hyperflex *h, const char *hx_id, enum hx_secret_k
 }
 
 /* A token is kept as "type LF access LF refresh". */
-static int token_load(struct visit *v, struct err *err) {
+static int token_load(struct hx_visit *v, struct err *err) {
     _cleanup_secret_ char *text = NULL;
     char *at;
     int rc = visit_unseal(v->h, v->connection->hx_id, HX_SECRET_TOKEN, &text, err);
@@ -81,7 +81,7 @@ static int token_load(struct visit *v, struct err *err) {
 }
 
 /* Keeps it and how the connection stands. One that cannot be kept is given back: it would be one of the eight for 18 days. */
-static int token_keep(struct visit *v, struct err *err) {
+static int token_keep(struct hx_visit *v, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     struct hx_sealed sealed = {0};
     strbuf_init_secret(&text, SEALED_BYTES_MAX);
@@ -112,7 +112,7 @@ bool hyperflex_has_ca(struct hyperflex *h) {
     return h->ca_pem != NULL;
 }
 
-int visit_make_client(struct visit *v, struct err *err) {
+int visit_make_client(struct hx_visit *v, struct err *err) {
     const struct hx_connection *c = v->connection;
     _cleanup_free_ char *shared_ca = c->ca_pem || c->sha256 ? NULL : hyperflex_get_ca(v->h);
     uint8_t pin[32];
@@ -129,7 +129,7 @@ int visit_make_client(struct visit *v, struct err *err) {
 }
 
 /* So that hyperflex_stop can end it. */
-static int visit_announce(struct visit *v, struct err *err) {
+static int visit_announce(struct hx_visit *v, struct err *err) {
     LOCKED(&v->h->lock);
     if (v->h->is_stopped)
         return err_set(err, ERR_CANCELED, "kaasd is stopping");
@@ -137,10 +137,10 @@ static int visit_announce(struct visit *v, struct err *err) {
     return 0;
 }
 
-void visit_end(struct visit *v) {
+void visit_end(struct hx_visit *v) {
     (void)pthread_mutex_lock(&v->h->lock);
     if (v->place)
-        *v->place = (struct place){0};
+        *v->place = (struct hyperflex_place){0};
     (void)pthread_cond_broadcast(&v->h->left);
     (void)pthread_mutex_unlock(&v->h->lock);
     hx_client_free(v->client);
@@ -149,7 +149,7 @@ void visit_end(struct visit *v) {
     hx_status_free(v->status);
 }
 
-int visit_load(struct visit *v, const char *hx_id, struct err *err) {
+int visit_load(struct hx_visit *v, const char *hx_id, struct err *err) {
     int rc = hx_store_load(v->h->options.store, hx_id, &v->connection, err);
     if (!rc)
         rc = hx_store_load_status(v->h->options.store, hx_id, &v->status, err);
@@ -163,7 +163,7 @@ int visit_load(struct visit *v, const char *hx_id, struct err *err) {
 /* -- logging in -------------------------------------------------------------------------------------------------------- */
 
 /* Which password is to be set anew: that of this HX cluster, or the one that those of its vCenter inherit. As err_remedy. */
-static int visit_advise_password(const struct visit *v, struct err *err) {
+static int visit_advise_password(const struct hx_visit *v, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     const char *hx_id = v->connection->hx_id;
     if (v->connection->is_inherited && !hx_store_load_credential_of(v->h->options.store, hx_id, &credential, NULL))
@@ -177,7 +177,7 @@ static int visit_advise_password(const struct visit *v, struct err *err) {
                       hx_id);
 }
 
-static int check_login_time(const struct visit *v, struct err *err) {
+static int check_login_time(const struct hx_visit *v, struct err *err) {
     char when[CLOCK_RFC3339_BYTES];
     const int64_t now_ms = clock_wall_ms(), next_ms = v->status->next_login_at_ms;
     if (now_ms >= next_ms || next_ms - now_ms > LOGIN_WAIT_MAX_MS) /* further away: a clock was put back */
@@ -189,7 +189,7 @@ static int check_login_time(const struct visit *v, struct err *err) {
 }
 
 /* Ten refusals lock an account, and people may add theirs: not even who asks for a test gets one more. */
-static int check_refusals(const struct visit *v, struct err *err) {
+static int check_refusals(const struct hx_visit *v, struct err *err) {
     if (v->status->refusals < HX_REFUSALS_MAX)
         return 0;
     (void)err_set(err, ERR_UNAUTHENTICATED, "HX has refused the user %s and the password %u times: they are not tried again",
@@ -198,7 +198,7 @@ static int check_refusals(const struct visit *v, struct err *err) {
 }
 
 /* What one HX cluster of a vCenter refused the others are spared: the account may be one of the vCenter's, which locks it for all. */
-static int check_inherited(const struct visit *v, struct err *err) {
+static int check_inherited(const struct hx_visit *v, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     struct err why = {0};
     int rc = v->connection->is_inherited
@@ -214,14 +214,14 @@ static int check_inherited(const struct visit *v, struct err *err) {
     return visit_advise_password(v, err);
 }
 
-static void note_inherited_refusal(const struct visit *v) {
+static void note_inherited_refusal(const struct hx_visit *v) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     if (v->connection->is_inherited && !hx_store_load_credential_of(v->h->options.store, v->connection->hx_id, &credential, NULL))
         (void)hx_store_refuse_credential(v->h->options.store, credential->vcenter_id, clock_wall_ms(), NULL);
 }
 
 /* The time of the next one is stored before HX is asked, so that no crash and no other replica makes it two. */
-static int visit_login_alone(struct visit *v, struct err *err) {
+static int visit_login_alone(struct hx_visit *v, struct err *err) {
     _cleanup_secret_ char *password = NULL;
     struct err why = {0};
     int rc = check_refusals(v, err);
@@ -254,7 +254,7 @@ static int visit_login_alone(struct visit *v, struct err *err) {
 }
 
 /* With what was inherited one logs in after the other, over all replicas: the second is to know what came of the first. */
-static int visit_login(struct visit *v, struct err *err) {
+static int visit_login(struct hx_visit *v, struct err *err) {
     static const char lease[] = "hx-inherited-login";
     struct store *store = v->h->options.store;
     bool is_mine = false;
@@ -269,7 +269,7 @@ static int visit_login(struct visit *v, struct err *err) {
     return rc;
 }
 
-static int visit_renew(struct visit *v, struct err *err) {
+static int visit_renew(struct hx_visit *v, struct err *err) {
     struct hx_token fresh = {0};
     int rc = hx_refresh(v->client, &v->token, &fresh, err);
     if (rc)
@@ -280,7 +280,7 @@ static int visit_renew(struct visit *v, struct err *err) {
 }
 
 /* A token that is good for a while yet, by the cheapest way: the kept one, one for the kept one, a login. */
-static int visit_get_token(struct visit *v, struct err *err) {
+static int visit_get_token(struct hx_visit *v, struct err *err) {
     struct err why = {0};
     int rc = token_load(v, &why);
     if (!rc && v->token.access && clock_wall_ms() - v->status->token_at_ms >= TOKEN_RENEW_MS)
@@ -296,7 +296,7 @@ static int visit_get_token(struct visit *v, struct err *err) {
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
 /* HX ends tokens, too: when it starts anew, when somebody revokes them, when the user has more than eight. */
-static int visit_read(struct visit *v, struct hx_facts *facts, struct err *err) {
+static int visit_read(struct hx_visit *v, struct hx_facts *facts, struct err *err) {
     struct err why = {0};
     int rc = visit_get_token(v, err);
     if (rc)
@@ -358,7 +358,7 @@ int visit_advise(const char *hx_id, struct err *err) {
 }
 
 /* When it is tried again by itself. Who cannot be reached costs HX nothing; every other failure may have cost it several calls. */
-static int64_t visit_wait_ms(const struct visit *v, int rc, const struct err *why) {
+static int64_t visit_wait_ms(const struct hx_visit *v, int rc, const struct err *why) {
     const int64_t every_ms = v->h->options.read_every_ms;
     int64_t wait_ms = every_ms;
     if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS)
@@ -367,7 +367,7 @@ static int64_t visit_wait_ms(const struct visit *v, int rc, const struct err *wh
     return wait_ms > asked_ms ? wait_ms : asked_ms;
 }
 
-static void visit_note_failure(struct visit *v, int rc, const struct err *why) {
+static void visit_note_failure(struct hx_visit *v, int rc, const struct err *why) {
     struct hx_status *s = v->status;
     struct err told = *why;
     const bool is_over = s->refusals >= (v->connection->is_inherited ? 1 : HX_REFUSALS_MAX);
@@ -385,7 +385,7 @@ static void visit_note_failure(struct visit *v, int rc, const struct err *why) {
     s->next_at_ms = is_over ? 0 : clock_wall_ms() + visit_wait_ms(v, rc, why);
 }
 
-static void visit_note_success(struct visit *v, struct hx_facts *facts) {
+static void visit_note_success(struct hx_visit *v, struct hx_facts *facts) {
     struct hx_status *s = v->status;
     s->state = HX_CONNECTION_OK;
     s->reason[0] = s->detail[0] = s->remedy[0] = '\0';
@@ -396,7 +396,7 @@ static void visit_note_success(struct visit *v, struct hx_facts *facts) {
     s->next_at_ms = s->read_at_ms + v->h->options.read_every_ms;
 }
 
-static int visit_save(struct visit *v, struct err *err) {
+static int visit_save(struct hx_visit *v, struct err *err) {
     struct hx_status *s = v->status;
     const bool is_news = s->state != v->old_state || !str_eq(s->reason, v->old_reason);
     const bool is_good = s->state == HX_CONNECTION_OK;
@@ -418,7 +418,7 @@ static int visit_save(struct visit *v, struct err *err) {
 /* -- who it says that it is ---------------------------------------------------------------------------------------------- */
 
 /* The older one gets our connection, which works: its own does not, or it has none. */
-static int visit_hand_over(struct visit *v, const char *older_id, struct err *err) {
+static int visit_hand_over(struct hx_visit *v, const char *older_id, struct err *err) {
     _cleanup_(hx_connection_free) struct hx_connection *theirs = NULL;
     _cleanup_secret_ char *password = NULL;
     struct hx_sealed sealed = {0};
@@ -444,7 +444,7 @@ static int visit_hand_over(struct visit *v, const char *older_id, struct err *er
 }
 
 /* It is one that we know, and has moved: from now on that is what it is, and this visit has no record any more to write to. */
-static int visit_become(struct visit *v, const struct hx_identity *told, const struct hx_identity_outcome *outcome,
+static int visit_become(struct hx_visit *v, const struct hx_identity *told, const struct hx_identity_outcome *outcome,
                         struct err *err) {
     int rc = outcome->is_older_read ? 0 : visit_hand_over(v, outcome->older_id, err);
     if (!rc)
@@ -459,7 +459,7 @@ static int visit_become(struct visit *v, const struct hx_identity *told, const s
 }
 
 /* The record of the HX cluster takes over who it says that it is. */
-static int visit_identify(struct visit *v, const struct hx_facts *facts, struct err *err) {
+static int visit_identify(struct hx_visit *v, const struct hx_facts *facts, struct err *err) {
     const struct audit_event event = {.action = "hx_cluster.change",
                                       .object_kind = "hx_cluster",
                                       .object_id = v->status->hx_id,
@@ -496,7 +496,7 @@ bool visit_is_our_fault(int rc) {
 }
 
 /* What is wrong with HX or the connection is noted. */
-int visit_run(struct visit *v, struct err *err) {
+int visit_run(struct hx_visit *v, struct err *err) {
     struct hx_facts facts = HX_FACTS_NONE;
     const int64_t begin_ms = clock_mono_ms();
     struct err why = {0};
@@ -527,11 +527,11 @@ int visit_run(struct visit *v, struct err *err) {
 
 /* -- giving a token back ---------------------------------------------------------------------------------------------------- */
 
-bool visit_load_token(struct visit *v, const char *hx_id) {
+bool visit_load_token(struct hx_visit *v, const char *hx_id) {
     return !visit_load(v, hx_id, NULL) && v->status->token_at_ms && !token_load(v, NULL) && v->token.access;
 }
 
-void visit_give_back(struct visit *v) {
+void visit_give_back(struct hx_visit *v) {
     if (v->client || !visit_make_client(v, NULL))
         (void)hx_revoke(v->client, &v->token, NULL);
 }

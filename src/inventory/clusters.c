@@ -354,7 +354,7 @@ static bool take_outcome(const struct chunk *chunk, bool is_atomic) {
         struct clusters_line *line = chunk->lines[i];
         line->err = chunk->items[i].err;
         line->is_written = !line->err.code && !chunk->items[i].is_skipped && !(is_atomic && has_error);
-        is_full |= line->err.code == ERR_DIRECTORY_FULL;
+        is_full |= line->err.code == ERR_INVENTORY_FULL;
         if (line->err.code == ERR_EXISTS)
             (void)err_remedy(&line->err, "choose another name, or import with update");
     }

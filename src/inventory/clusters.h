@@ -28,7 +28,7 @@ int clusters_new(const struct clusters_options *options, struct clusters **out, 
 void clusters_free(struct clusters *clusters);                                                    /* NULL is allowed */
 
 /* Stores a new record; the caller has filled in everything but id, times and version. *id (37 bytes) gets the new id. Blocks. ERR_EXISTS (name),
- * ERR_CONFLICT (a vSphere cluster is not known), ERR_DIRECTORY_FULL, ERR_UNPROCESSABLE, errors of store.h. */
+ * ERR_CONFLICT (a vSphere cluster is not known), ERR_INVENTORY_FULL, ERR_UNPROCESSABLE, errors of store.h. */
 int clusters_create(struct clusters *clusters, const struct actor *actor, struct cluster *record, char id[37], struct err *err);
 
 /* Changes a record in place and says which lists it replaced (bits of enum cluster_parts, cluster_store.h). May run more than once. */
@@ -86,7 +86,7 @@ struct clusters_lines {
 };
 
 /* Writes what can be written; one line of the audit log for each that was. With is_atomic an error of any line, set beforehand or found, keeps
- * all from being written. The first for which there is no room (ERR_DIRECTORY_FULL) ends it. Blocks. 0 also if lines have errors. Else
+ * all from being written. The first for which there is no room (ERR_INVENTORY_FULL) ends it. Blocks. 0 also if lines have errors. Else
  * nothing was written: errors of store.h. */
 int clusters_write_lines(struct clusters *clusters, const struct actor *actor, struct clusters_lines *lines, struct err *err);
 

@@ -21,7 +21,7 @@ CLEANUP_DEFINE(EVP_PKEY, EVP_PKEY_free);
     "give a PEM file; one in another form becomes PEM by: openssl x509 -in FILE -out server.pem, or openssl pkcs12 -in FILE -nokeys -out server.pem"
 
 /* What a file holds, and what became of it. */
-struct pile {
+struct x509_pile {
     X509 *certs[X509_CHAIN_MAX];
     bool is_taken[X509_CHAIN_MAX];
     size_t count;
@@ -29,7 +29,7 @@ struct pile {
     size_t chained;
 };
 
-static void pile_done(struct pile *pile) {
+static void pile_done(struct x509_pile *pile) {
     for (size_t i = 0; i < pile->count; i++)
         X509_free(pile->certs[i]);
 }
@@ -45,7 +45,7 @@ void x509_chain_done(struct x509_chain *chain) {
 
 /* -- reading ----------------------------------------------------------------------------------------------------------------- */
 
-static int read_all(const char *pem, struct pile *pile, bool *has_key, struct err *err) {
+static int read_all(const char *pem, struct x509_pile *pile, bool *has_key, struct err *err) {
     _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, has_key);
     X509 *cert = NULL;
     if (!bio)
@@ -81,7 +81,7 @@ static bool has_issued(X509 *issuer, X509 *cert) {
     return yes;
 }
 
-static bool is_issuer(const struct pile *pile, size_t i) {
+static bool is_issuer(const struct x509_pile *pile, size_t i) {
     for (size_t j = 0; j < pile->count; j++)
         if (j != i && X509_cmp(pile->certs[i], pile->certs[j]) != 0 && has_issued(pile->certs[i], pile->certs[j]))
             return true;
@@ -89,14 +89,14 @@ static bool is_issuer(const struct pile *pile, size_t i) {
 }
 
 /* The first that issued no other in the file. */
-static size_t find_leaf(const struct pile *pile) {
+static size_t find_leaf(const struct x509_pile *pile) {
     size_t i = 0;
     while (i < pile->count && is_issuer(pile, i))
         i++;
     return i < pile->count ? i : 0;
 }
 
-static int find_of_key(const struct pile *pile, const char *key_pem, size_t *out, struct err *err) {
+static int find_of_key(const struct x509_pile *pile, const char *key_pem, size_t *out, struct err *err) {
     _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(key_pem, X509_PEM_KEYS, NULL);
     _cleanup_(EVP_PKEY_free) EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, x509_no_passphrase, NULL) : NULL;
     size_t i = 0;
@@ -116,7 +116,7 @@ static int find_of_key(const struct pile *pile, const char *key_pem, size_t *out
 }
 
 /* From the leaf upwards. Of two certificates of one issuer (cross-signed) the first of the file is taken. */
-static void climb(struct pile *pile, size_t leaf) {
+static void climb(struct x509_pile *pile, size_t leaf) {
     size_t next = leaf;
     while (next < pile->count) {
         X509 *at = pile->certs[next];
@@ -129,14 +129,14 @@ static void climb(struct pile *pile, size_t leaf) {
     }
 }
 
-static bool has_place(const struct pile *pile, size_t i) {
+static bool has_place(const struct x509_pile *pile, size_t i) {
     bool has = pile->is_taken[i];
     for (size_t j = 0; !has && j < pile->chained; j++)
         has = has_issued(pile->certs[i], pile->certs[pile->order[j]]);
     return has;
 }
 
-static int check_foreign(const struct pile *pile, struct err *err) {
+static int check_foreign(const struct x509_pile *pile, struct err *err) {
     _cleanup_done_(x509_info_done) struct x509_info leaf = {0};
     _cleanup_done_(x509_info_done) struct x509_info other = {0};
     size_t i = 0;
@@ -156,7 +156,7 @@ static int check_foreign(const struct pile *pile, struct err *err) {
 
 /* -- all of it --------------------------------------------------------------------------------------------------------------- */
 
-static int describe_all(const struct pile *pile, struct x509_chain *out, struct err *err) {
+static int describe_all(const struct x509_pile *pile, struct x509_chain *out, struct err *err) {
     _cleanup_strbuf_ struct strbuf pem;
     int rc = 0;
     strbuf_init(&pem, X509_CHAIN_BYTES_MAX);
@@ -173,7 +173,7 @@ static int describe_all(const struct pile *pile, struct x509_chain *out, struct 
     return out->pem ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int order_all(struct pile *pile, const char *key_pem, struct err *err) {
+static int order_all(struct x509_pile *pile, const char *key_pem, struct err *err) {
     size_t leaf = find_leaf(pile);
     int rc = key_pem ? find_of_key(pile, key_pem, &leaf, err) : 0;
     if (rc)
@@ -183,7 +183,7 @@ static int order_all(struct pile *pile, const char *key_pem, struct err *err) {
 }
 
 int x509_chain_read(const char *pem, const char *key_pem, struct x509_chain *out, struct err *err) {
-    _cleanup_done_(pile_done) struct pile pile = {.count = 0};
+    _cleanup_done_(pile_done) struct x509_pile pile = {.count = 0};
     struct x509_chain chain = {.count = 0};
     int rc = read_all(pem, &pile, &chain.has_key, err);
     rc = rc ? rc : order_all(&pile, key_pem, err);

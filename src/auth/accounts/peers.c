@@ -53,7 +53,7 @@ struct peers {
 #define BINDING_BYTES_MAX 128U
 
 /* One sign-in. */
-struct visit {
+struct peer_visit {
     struct peers *peers;
     const struct hx_peer *peer;
     const struct peers_request *request; /* NULL: it is only looked whether one is let in */
@@ -71,10 +71,10 @@ struct visit {
 
 /* -- what came of it ------------------------------------------------------------------------------------------------------- */
 
-static bool peers_fail(struct visit *v, const char *reason, const char *remedy, const char *fmt, ...)
+static bool peers_fail(struct peer_visit *v, const char *reason, const char *remedy, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* False, so that steps can end with it. */
-static bool peers_fail(struct visit *v, const char *reason, const char *remedy, const char *fmt, ...) {
+static bool peers_fail(struct peer_visit *v, const char *reason, const char *remedy, const char *fmt, ...) {
     struct hx_peer_result *r = v->result;
     va_list args;
     r->state = HX_PEER_FAILING;
@@ -88,7 +88,7 @@ static bool peers_fail(struct visit *v, const char *reason, const char *remedy, 
     return false;
 }
 
-static bool peers_fail_with(struct visit *v, const char *reason, const struct err *err, const char *remedy) {
+static bool peers_fail_with(struct peer_visit *v, const char *reason, const struct err *err, const char *remedy) {
     return peers_fail(v, reason, err->remedy[0] ? err->remedy : remedy, "%s", err->text);
 }
 
@@ -121,21 +121,21 @@ static int peers_advise_transport(const char *hx_id, struct err *err) {
     }
 }
 
-static bool peers_fail_transport(struct visit *v, const struct err *err) {
+static bool peers_fail_transport(struct peer_visit *v, const struct err *err) {
     struct err told = *err;
     (void)peers_advise_transport(v->peer->hx_id, &told);
     return peers_fail(v, transport_reason(told.code), told.remedy, "%s", told.text);
 }
 
 static void on_header(void *arg, const char *line, size_t n) {
-    struct visit *v = arg;
+    struct peer_visit *v = arg;
     challenge_read(&v->challenge, line, n);
     if (v->request && v->request->on_header)
         v->request->on_header(v->request->on_header_arg, line, n);
 }
 
 /* One request; `authorization` NULL: without credential. Sets status and challenge. */
-static bool peers_ask(struct visit *v, const char *authorization) {
+static bool peers_ask(struct peer_visit *v, const char *authorization) {
     const struct peers_request *request = v->request;
     const char *const headers[] = {request && request->body ? "Content-Type: application/json" : "Accept: */*", authorization,
                                    NULL};
@@ -160,7 +160,7 @@ static bool peers_ask(struct visit *v, const char *authorization) {
     return rc ? peers_fail_transport(v, &err) : true;
 }
 
-static bool peers_make_client(struct visit *v) {
+static bool peers_make_client(struct peer_visit *v) {
     uint8_t pin[32];
     const bool has_pin = v->peer->sha256 && str_unhex(v->peer->sha256, pin, sizeof(pin));
     const struct http_client_options options = {
@@ -175,7 +175,7 @@ static bool peers_make_client(struct visit *v) {
 }
 
 /* Does it want to know who we are, in the way we can tell it? */
-static bool peers_judge_first(struct visit *v) {
+static bool peers_judge_first(struct peer_visit *v) {
     if (v->status >= 300 && v->status < 400)
         return peers_fail(v, "redirected", "set the url to where the peer itself answers: redirects are not followed",
                           "the peer answers %ld and sends us elsewhere", v->status);
@@ -194,7 +194,7 @@ static bool peers_judge_first(struct visit *v) {
 
 /* -- our own account ------------------------------------------------------------------------------------------------------- */
 
-static bool peers_fail_without_account(struct visit *v) {
+static bool peers_fail_without_account(struct peer_visit *v) {
     struct err err = {0};
     (void)err_set(&err, ERR_CONFIG, "the keytab %s has no usable key of %s", v->peers->keytab,
                   v->peer->principal ? v->peer->principal : "an account, only of services");
@@ -207,7 +207,7 @@ static bool peers_fail_without_account(struct visit *v) {
 }
 
 /* The keytab's first principal that is none of a service. */
-static bool peers_find_account(struct visit *v) {
+static bool peers_find_account(struct peer_visit *v) {
     const char *wanted = v->peer->principal;
     struct kerberos_status status;
     bool is_found = false;
@@ -241,7 +241,7 @@ static const char *ticket_reason(enum gss_ticket_fault fault) {
     }
 }
 
-static bool get_tickets(struct visit *v) {
+static bool get_tickets(struct peer_visit *v) {
     const struct gss_account account = {v->peers->keytab, v->result->signed_in_as, v->peers->options.call_timeout_ms};
     _cleanup_free_ char *service = NULL;
     enum gss_ticket_fault fault = GSS_TICKET_FAULT_OTHER;
@@ -265,7 +265,7 @@ static bool get_tickets(struct visit *v) {
 #define REFUSED_REMEDY \
     "see the peer's log: its keytab must hold the newest key of this SPN, and its rules must let our account in"
 
-static bool peers_fail_step(struct visit *v, const struct gss_init_step *step) {
+static bool peers_fail_step(struct peer_visit *v, const struct gss_init_step *step) {
     switch (step->fault) {
     case GSS_INIT_FAULT_SKEW:
         return peers_fail(v, "clock_skew",
@@ -285,7 +285,7 @@ static bool peers_fail_step(struct visit *v, const struct gss_init_step *step) {
 }
 
 /* The token of the answer, as bytes. False without; *has_failed if there is one that is none. */
-static bool peers_take_token(struct visit *v, uint8_t **token, size_t *n, bool *has_failed) {
+static bool peers_take_token(struct peer_visit *v, uint8_t **token, size_t *n, bool *has_failed) {
     *has_failed = v->challenge.is_bad || v->challenge.is_twice ||
                   (v->challenge.token && negotiate_decode(v->challenge.token, token, n, NULL));
     if (*has_failed)
@@ -295,21 +295,21 @@ static bool peers_take_token(struct visit *v, uint8_t **token, size_t *n, bool *
 }
 
 /* Makes a step with the token of the answer, or the first one. */
-static bool peers_step_with(struct visit *v, const uint8_t *token, size_t n, struct gss_init_step *step) {
+static bool peers_step_with(struct peer_visit *v, const uint8_t *token, size_t n, struct gss_init_step *step) {
     struct err err = {0};
     if (gss_initiator_step(v->initiator, token, n, step, &err))
         return peers_fail_with(v, "no_ticket", &err, "see the memory of this host");
     return step->fault ? peers_fail_step(v, step) : true;
 }
 
-static bool send_token(struct visit *v, const struct gss_init_step *step) {
+static bool send_token(struct peer_visit *v, const struct gss_init_step *step) {
     _cleanup_free_ char *text = negotiate_encode(step->token, step->token_bytes);
     _cleanup_free_ char *line = text ? str_format("Authorization: Negotiate %s", text) : NULL;
     return line ? peers_ask(v, line) : peers_fail(v, "no_ticket", "see the memory of this host", "out of memory");
 }
 
 /* The answer to the last of our tokens; both sides have proved who they are, or the peer says no without a word. */
-static bool peers_judge_last(struct visit *v, bool is_proved) {
+static bool peers_judge_last(struct peer_visit *v, bool is_proved) {
     const bool is_good = v->status >= 200 && v->status < 300;
     if (v->request && (!is_good || is_proved))
         return true; /* what it means is for who asked */
@@ -331,7 +331,7 @@ static bool peers_judge_last(struct visit *v, bool is_proved) {
 }
 
 /* An answer to a token of ours: what it proves, and whether it is the last one. */
-static bool peers_take_answer(struct visit *v, struct gss_init_step *step, bool *is_over) {
+static bool peers_take_answer(struct peer_visit *v, struct gss_init_step *step, bool *is_over) {
     _cleanup_free_ uint8_t *token = NULL;
     bool has_failed, was_proved = step->is_proved;
     size_t n = 0;
@@ -347,7 +347,7 @@ static bool peers_take_answer(struct visit *v, struct gss_init_step *step, bool 
     return v->status == 401 || peers_judge_last(v, false);
 }
 
-static bool peers_negotiate(struct visit *v) {
+static bool peers_negotiate(struct peer_visit *v) {
     struct gss_init_step step;
     bool is_over = false, is_good = peers_step_with(v, NULL, 0, &step);
     v->deadline_ms = clock_mono_ms() + v->peers->options.call_timeout_ms; /* the KDC's time is not the peer's */
@@ -362,7 +362,7 @@ static bool peers_negotiate(struct visit *v) {
 /* -- the whole ------------------------------------------------------------------------------------------------------------- */
 
 /* So that peers_stop can end it. */
-static bool peers_announce(struct visit *v) {
+static bool peers_announce(struct peer_visit *v) {
     struct peers *peers = v->peers;
     bool is_done = false;
     (void)pthread_mutex_lock(&peers->lock);
@@ -375,14 +375,14 @@ static bool peers_announce(struct visit *v) {
     return is_done ? true : peers_fail(v, "stopped", "try again", "kaasd is stopping, or too many peers are tried at once");
 }
 
-static void peers_forget(struct visit *v) {
+static void peers_forget(struct peer_visit *v) {
     LOCKED(&v->peers->lock);
     for (size_t i = 0; i < PEERS_AT_ONCE; i++)
         if (v->peers->clients[i] == v->client)
             v->peers->clients[i] = NULL;
 }
 
-static bool peers_walk(struct visit *v) {
+static bool peers_walk(struct peer_visit *v) {
     if (!v->peers->options.kerberos)
         return peers_fail(v, "no_keytab", "set auth.kerberos.keytab, see " DOC_PAGE("admin/identity.md"),
                           "no keytab is configured");
@@ -394,7 +394,7 @@ static bool peers_walk(struct visit *v) {
 }
 
 /* A request needs no proof where nobody asks for one. */
-static bool peers_walk_request(struct visit *v) {
+static bool peers_walk_request(struct peer_visit *v) {
     unsigned port;
     _cleanup_free_ char *host = http_url_host(v->peer->url, &port);
     if (host)
@@ -416,11 +416,11 @@ static bool peers_walk_request(struct visit *v) {
 static void peers_sign_in(struct peers *peers, const struct hx_peer *peer, const struct peers_request *request,
                           struct hx_peer_result *out, long *status) {
     const int64_t begin_ms = clock_mono_ms();
-    struct visit v = {.peers = peers,
-                      .peer = peer,
-                      .request = request,
-                      .result = out,
-                      .deadline_ms = begin_ms + peers->options.call_timeout_ms};
+    struct peer_visit v = {.peers = peers,
+                           .peer = peer,
+                           .request = request,
+                           .result = out,
+                           .deadline_ms = begin_ms + peers->options.call_timeout_ms};
     *out = (struct hx_peer_result){0};
     if (request ? peers_walk_request(&v) : peers_walk(&v))
         out->state = HX_PEER_OK;
@@ -597,7 +597,7 @@ static bool peers_is_due(const struct peers *peers, const struct hx_peer *peer) 
            checked_at_ms > now_ms; /* another replica's clock, or ours was put back */
 }
 
-struct errand {
+struct peer_errand {
     struct peers *peers;
     char *hx_id; /* the text of its place: valid until that is given back */
 };
@@ -611,7 +611,7 @@ static void leave_place(struct peers *peers, const char *hx_id) {
 
 /* It is read again: somebody may have tried it a moment ago. If what comes of it cannot be stored, it stays due. */
 static void run_errand(void *arg, bool is_canceled) {
-    _cleanup_free_ struct errand *errand = arg;
+    _cleanup_free_ struct peer_errand *errand = arg;
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     struct err err = {0};
     if (!is_canceled && !peers_load(errand->peers, errand->hx_id, &peer, &err) && peers_is_due(errand->peers, peer))
@@ -637,9 +637,9 @@ static char *take_place(struct peers *peers, const char *hx_id) {
 
 static void peers_send_off(struct peers *peers, const struct hx_peer *peer) {
     char *place = take_place(peers, peer->hx_id);
-    struct errand *errand = place ? calloc(1, sizeof(*errand)) : NULL;
+    struct peer_errand *errand = place ? calloc(1, sizeof(*errand)) : NULL;
     if (errand)
-        *errand = (struct errand){peers, place};
+        *errand = (struct peer_errand){peers, place};
     if (errand && !worker_pool_submit(peers->workers, run_errand, errand, NULL))
         return;
     free(errand);

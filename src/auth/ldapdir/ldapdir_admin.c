@@ -160,7 +160,7 @@ void ldapdir_test_done(struct ldapdir_test *test) {
 
 /* -- steps ----------------------------------------------------------------------------------------------------------------- */
 
-struct visit {
+struct ldapdir_visit {
     struct ldapdir *source;
     struct ldapdir_test *test;
     const struct ldap_url *url;
@@ -179,7 +179,7 @@ static void say_error(struct finding *f, const struct err *err, const char *reme
     finding_advise(f, "%s", err->remedy[0] ? err->remedy : remedy);
 }
 
-static void ldapdir_admin_look_name(struct visit *v, struct finding *f) {
+static void ldapdir_admin_look_name(struct ldapdir_visit *v, struct finding *f) {
     struct err err = {0};
     if (net_lookup_name(v->url->host, v->source->options->connect_timeout_ms, &v->addresses, &err)) {
         (void)err_remedy(&err, "correct the address (kaasctl ldap set %s --url URL), or the name servers of this host",
@@ -193,7 +193,7 @@ static void ldapdir_admin_look_name(struct visit *v, struct finding *f) {
     }
 }
 
-static void look_port(struct visit *v, struct finding *f) {
+static void look_port(struct ldapdir_visit *v, struct finding *f) {
     struct err err = {0};
     int rc = ERR_UNREACHABLE;
     for (size_t i = 0; rc && i < v->addresses.count; i++) {
@@ -208,7 +208,7 @@ static void look_port(struct visit *v, struct finding *f) {
         finding_say(f, FINDING_OK, "port %u is open", v->url->port);
 }
 
-static void look_tls(struct visit *v, struct finding *f) {
+static void look_tls(struct ldapdir_visit *v, struct finding *f) {
     const struct ldap_target target = source_target(v->source, v->url);
     struct err err = {0};
     int64_t left_ms;
@@ -225,7 +225,7 @@ static void look_tls(struct visit *v, struct finding *f) {
     }
 }
 
-static void look_bind(struct visit *v, struct finding *f) {
+static void look_bind(struct ldapdir_visit *v, struct finding *f) {
     const struct ldap_source *s = &v->source->row.source;
     const bool is_keytab = s->bind == LDAP_BIND_KEYTAB;
     struct err err = {0};
@@ -249,7 +249,7 @@ static int ldapdir_admin_count_entry(void *arg, const struct ldap_entry *entry, 
     return 0;
 }
 
-static void look_base(struct visit *v, struct finding *f) {
+static void look_base(struct ldapdir_visit *v, struct finding *f) {
     static const char *const attrs[] = {"1.1", NULL};
     const char *base = v->source->row.source.search_base;
     const struct ldap_query query = {
@@ -266,7 +266,7 @@ static void look_base(struct visit *v, struct finding *f) {
         finding_advise(f, "correct the search base, or let the account read it");
 }
 
-static void look_user(struct visit *v, struct finding *f) {
+static void look_user(struct ldapdir_visit *v, struct finding *f) {
     struct err err = {0};
     if (account_find(v->conn, &v->source->row.source, v->wish->user, &v->account, &err)) {
         say_error(f, &err, "see that user_filter is right, and that the account may read people");
@@ -286,7 +286,7 @@ static void look_user(struct visit *v, struct finding *f) {
     }
 }
 
-static void look_groups(struct visit *v, struct finding *f) {
+static void look_groups(struct ldapdir_visit *v, struct finding *f) {
     struct group_set groups = {0};
     struct err err = {0};
     if (account_groups(v->conn, &v->source->row.source, &v->account, &groups, &err)) {
@@ -306,7 +306,7 @@ static void look_groups(struct visit *v, struct finding *f) {
 }
 
 /* The name of a service, of a realm of this directory, that the keytab has keys for; the first of its keys stands for all. */
-static bool is_our_service(const struct visit *v, const struct kerberos_key *key) {
+static bool is_our_service(const struct ldapdir_visit *v, const struct kerberos_key *key) {
     const struct kerberos_key *first = v->wish->tokens->keys;
     const char *at = strrchr(key->principal, '@');
     while (!str_eq(first->principal, key->principal))
@@ -314,7 +314,7 @@ static bool is_our_service(const struct visit *v, const struct kerberos_key *key
     return first == key && at && strchr(key->principal, '/') && ldap_source_serves(&v->source->row.source, at + 1);
 }
 
-static bool has_service(const struct visit *v) {
+static bool has_service(const struct ldapdir_visit *v) {
     const struct kerberos_status *tokens = v->wish->tokens;
     for (size_t i = 0; tokens && i < tokens->keys_count; i++)
         if (v->source->row.source.kind == LDAP_KIND_AD && is_our_service(v, &tokens->keys[i]))
@@ -337,7 +337,7 @@ static int test_take_service(void *arg, const struct ldap_entry *entry, struct e
     return 0;
 }
 
-static int find_services(struct visit *v, struct services *out, struct err *err) {
+static int find_services(struct ldapdir_visit *v, struct services *out, struct err *err) {
     static const char *const attrs[] = {"sAMAccountName", "userAccountControl", NULL};
     const struct kerberos_status *tokens = v->wish->tokens;
     _cleanup_free_ char *domain = NULL;
@@ -365,7 +365,7 @@ static int find_services(struct visit *v, struct services *out, struct err *err)
     return ldap_conn_search(v->conn, &query, test_take_service, out, err);
 }
 
-static void look_services(struct visit *v, struct finding *f) {
+static void look_services(struct ldapdir_visit *v, struct finding *f) {
     struct services services = {0};
     struct err err = {0};
     if (find_services(v, &services, &err)) {
@@ -383,9 +383,9 @@ static void look_services(struct visit *v, struct finding *f) {
 }
 
 /* In the order in which they are done; each needs that none before it has failed. */
-static const struct step {
+static const struct ldapdir_step {
     const char *name, *title;
-    void (*look)(struct visit *v, struct finding *f);
+    void (*look)(struct ldapdir_visit *v, struct finding *f);
 } steps[] = {
     {"name", "Name resolution", ldapdir_admin_look_name},
     {"connect", "Connection", look_port},
@@ -397,14 +397,15 @@ static const struct step {
     {"groups", "Groups", look_groups},
 };
 
-static bool test_is_wanted(const struct visit *v, const struct step *step) {
+static bool test_is_wanted(const struct ldapdir_visit *v, const struct ldapdir_step *step) {
     if (step->look == look_user || step->look == look_groups)
         return v->wish->user;
     return step->look != look_services || has_service(v);
 }
 
 /* What it came to. */
-static enum finding_status ldapdir_admin_test_judge(struct visit *v, const struct step *step, const struct step *failed) {
+static enum finding_status ldapdir_admin_test_judge(struct ldapdir_visit *v, const struct ldapdir_step *step,
+                                                    const struct ldapdir_step *failed) {
     const int64_t begin_ms = clock_mono_ms();
     struct finding f = {.status = FINDING_SKIPPED};
     (void)snprintf(f.step, sizeof(f.step), "%s", step->name);
@@ -419,8 +420,8 @@ static enum finding_status ldapdir_admin_test_judge(struct visit *v, const struc
     return f.status;
 }
 
-static void ldapdir_admin_test_walk(struct visit *v) {
-    const struct step *failed = NULL;
+static void ldapdir_admin_test_walk(struct ldapdir_visit *v) {
+    const struct ldapdir_step *failed = NULL;
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++)
         if (test_is_wanted(v, &steps[i]) && ldapdir_admin_test_judge(v, &steps[i], failed) == FINDING_FAILED)
             failed = &steps[i];
@@ -445,7 +446,7 @@ int ldapdir_test(struct ldapdirs *ldapdirs, const struct ldapdir_test_wish *wish
         return err_set(err, ERR_NOT_FOUND, "there is no directory named %.40s", wish->name);
     (void)snprintf(test.name, sizeof(test.name), "%s", source->row.source.name);
     for (size_t i = 0; i < source->servers_count; i++) {
-        struct visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .wish = wish};
+        struct ldapdir_visit visit = {.source = source, .test = &test, .url = &source->servers[i].url, .wish = wish};
         ldapdir_admin_test_walk(&visit);
     }
     test.worst = findings_worst(&test.findings, 0);

@@ -271,7 +271,7 @@ static bool is_loss(int rc) {
     return rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS;
 }
 
-struct question {
+struct ldapdir_question {
     source_fn *fn;
     void *arg;
     bool is_bound;
@@ -293,8 +293,8 @@ static int ldapdir_pool_ours(struct ldapdir *source, int rc, struct err *err) {
 }
 
 /* On a new connection to one server. */
-static int source_ask_server(struct ldapdir *source, const struct choice *choice, const struct question *question, bool *is_asked,
-                             struct err *err) {
+static int source_ask_server(struct ldapdir *source, const struct choice *choice, const struct ldapdir_question *question,
+                             bool *is_asked, struct err *err) {
     const struct ldap_url *url = &source->servers[choice->server].url;
     const struct ldap_target target = source_target(source, url);
     _cleanup_(ldap_conn_free) struct ldap_conn *conn = NULL;
@@ -317,7 +317,7 @@ static int source_ask_server(struct ldapdir *source, const struct choice *choice
 }
 
 /* On a connection that is there already; *is_done is false if there was none, or what there was is lost. */
-static int source_ask_idle(struct ldapdir *source, const struct question *question, bool *is_done, struct err *err) {
+static int source_ask_idle(struct ldapdir *source, const struct ldapdir_question *question, bool *is_done, struct err *err) {
     struct choice choice = {0};
     struct ldap_conn *conn;
     *is_done = false;
@@ -336,7 +336,7 @@ static int source_ask_idle(struct ldapdir *source, const struct question *questi
     return 0;
 }
 
-static int source_ask_any(struct ldapdir *source, const struct question *question, struct err *err) {
+static int source_ask_any(struct ldapdir *source, const struct ldapdir_question *question, struct err *err) {
     const int64_t until_ms = clock_mono_ms() + ASK_MS;
     unsigned tried = 0;
     struct err why = {0};
@@ -360,11 +360,11 @@ static int source_ask_any(struct ldapdir *source, const struct question *questio
 }
 
 int source_ask(struct ldapdir *source, source_fn *fn, void *arg, struct err *err) {
-    return source_ask_any(source, &(struct question){.fn = fn, .arg = arg, .is_bound = true}, err);
+    return source_ask_any(source, &(struct ldapdir_question){.fn = fn, .arg = arg, .is_bound = true}, err);
 }
 
 int source_ask_fresh(struct ldapdir *source, source_fn *fn, void *arg, struct err *err) {
-    return source_ask_any(source, &(struct question){.fn = fn, .arg = arg}, err);
+    return source_ask_any(source, &(struct ldapdir_question){.fn = fn, .arg = arg}, err);
 }
 
 /* -- looking after it ------------------------------------------------------------------------------------------------------ */

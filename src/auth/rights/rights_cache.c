@@ -480,7 +480,7 @@ static struct rights_subject *oldest_due(struct rights_vcenter *vc, int64_t now_
 
 /* -- asking -------------------------------------------------------------------------------------------------------------------- */
 
-struct question {
+struct rights_question {
     struct rights_subject *subject; /* one reference */
     size_t slot;
 };
@@ -506,7 +506,7 @@ static struct rights_subject *next_subject(struct rights_vcenter *vc, int64_t no
 }
 
 /* Takes the next question out; false if none may go out now. */
-static bool next_question(struct rights_vcenter *vc, bool is_unreachable, struct question *out) {
+static bool next_question(struct rights_vcenter *vc, bool is_unreachable, struct rights_question *out) {
     int64_t now_ms = clock_mono_ms();
     struct rights_subject *s = NULL;
     LOCKED(&vc->lock);
@@ -521,7 +521,7 @@ static bool next_question(struct rights_vcenter *vc, bool is_unreachable, struct
         s->is_in_flight = true;
         s->tried_ms = now_ms;
         s->refs++;
-        *out = (struct question){.subject = s, .slot = slot};
+        *out = (struct rights_question){.subject = s, .slot = slot};
     }
     return s != NULL;
 }
@@ -542,7 +542,7 @@ static void rights_wake(struct signon_wait *waits, int rc, const struct err *why
 
 /* The answer to a question that went out: stored, told to those who wait. What was asked for before an event is no answer: those who wait
  * stay at the head of the line. */
-static void rights_finish(struct question *q, int rc, struct shared_objects *answer, const struct err *why) {
+static void rights_finish(struct rights_question *q, int rc, struct shared_objects *answer, const struct err *why) {
     struct rights_subject *s = q->subject;
     struct rights_vcenter *vc = s->vc;
     struct signon_wait *waits = NULL;
@@ -624,7 +624,7 @@ static void rights_pump(struct rights_vcenter *vc);
 
 /* In the vCenter's worker pool. */
 static void run_question(void *arg, bool is_canceled) {
-    struct question *q = arg;
+    struct rights_question *q = arg;
     struct rights_vcenter *vc = q->subject->vc;
     struct shared_objects *answer = NULL;
     struct err why = {0};
@@ -643,7 +643,7 @@ static void run_question(void *arg, bool is_canceled) {
 }
 
 /* Nothing could be queued: those who wait stay in the line, and the next tick tries again. */
-static void rights_put_back(struct question *q) {
+static void rights_put_back(struct rights_question *q) {
     struct rights_subject *s = q->subject;
     (void)pthread_mutex_lock(&s->vc->lock);
     s->vc->in_flight--;
@@ -655,8 +655,8 @@ static void rights_put_back(struct question *q) {
     rights_subject_unref(s);
 }
 
-static bool send_question(struct question *taken) {
-    struct question *q = malloc(sizeof(*q));
+static bool send_question(struct rights_question *taken) {
+    struct rights_question *q = malloc(sizeof(*q));
     if (q)
         *q = *taken;
     if (q &&
@@ -669,7 +669,7 @@ static bool send_question(struct question *taken) {
 
 static void rights_pump(struct rights_vcenter *vc) {
     bool is_unreachable = signon_is_unreachable(vc->cache->signon, vc->id);
-    struct question q;
+    struct rights_question q;
     while (next_question(vc, is_unreachable, &q))
         if (!send_question(&q))
             return;

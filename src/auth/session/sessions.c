@@ -678,14 +678,14 @@ static void bearer_fill(struct signon_bearer *out, struct live_session *live, co
 static const struct throttle_pace unknown_pace = {50, 100}, known_pace = {200, 20}, all_pace = {1000, 2};
 static const struct throttle_key all_key = {.kind = 'a'};
 
-struct door {
+struct bad_token_caller {
     struct signon *signon;
     uint64_t party;
-    bool is_known; /* set by ask_door */
+    bool is_known; /* set by ask_bad_tokens */
 };
 
-static struct throttle_key sessions_key_of(const struct door *door) {
-    return (struct throttle_key){.kind = door->is_known ? 'k' : 'u', .party = door->party};
+static struct throttle_key sessions_key_of(const struct bad_token_caller *caller) {
+    return (struct throttle_key){.kind = caller->is_known ? 'k' : 'u', .party = caller->party};
 }
 
 static int refuse_flood(int64_t wait_ms, struct err *err) {
@@ -696,31 +696,31 @@ static int refuse_flood(int64_t wait_ms, struct err *err) {
 }
 
 /* Whoever made up a token cannot know session and token ids of somebody who is signed in. */
-static int ask_door(void *arg, const struct token_claims *claims, struct err *err) {
-    struct door *door = arg;
-    struct throttle *counts = door->signon->bad_tokens;
+static int ask_bad_tokens(void *arg, const struct token_claims *claims, struct err *err) {
+    struct bad_token_caller *caller = arg;
+    struct throttle *counts = caller->signon->bad_tokens;
     struct throttle_key key;
     int64_t wait_ms;
-    _cleanup_(live_session_unref) struct live_session *live = session_table_find(door->signon->table, claims->sid);
-    door->is_known = live && live_session_judge(live, claims->jti, clock_wall_ms()) == SESSION_OK;
-    key = sessions_key_of(door);
-    wait_ms = throttle_pace_ms(counts, &key, door->is_known ? &known_pace : &unknown_pace);
-    if (!wait_ms && !door->is_known)
+    _cleanup_(live_session_unref) struct live_session *live = session_table_find(caller->signon->table, claims->sid);
+    caller->is_known = live && live_session_judge(live, claims->jti, clock_wall_ms()) == SESSION_OK;
+    key = sessions_key_of(caller);
+    wait_ms = throttle_pace_ms(counts, &key, caller->is_known ? &known_pace : &unknown_pace);
+    if (!wait_ms && !caller->is_known)
         wait_ms = throttle_pace_ms(counts, &all_key, &all_pace);
     return wait_ms ? refuse_flood(wait_ms, err) : 0;
 }
 
-static void note_door(void *arg) {
-    const struct door *door = arg;
-    const struct throttle_key key = sessions_key_of(door);
-    throttle_spend(door->signon->bad_tokens, &key, door->is_known ? &known_pace : &unknown_pace);
-    if (!door->is_known)
-        throttle_spend(door->signon->bad_tokens, &all_key, &all_pace);
+static void note_bad_token(void *arg) {
+    const struct bad_token_caller *caller = arg;
+    const struct throttle_key key = sessions_key_of(caller);
+    throttle_spend(caller->signon->bad_tokens, &key, caller->is_known ? &known_pace : &unknown_pace);
+    if (!caller->is_known)
+        throttle_spend(caller->signon->bad_tokens, &all_key, &all_pace);
 }
 
 int signon_verify_from(struct signon *s, const char *address, const char *text, struct signon_bearer *out, struct err *err) {
-    struct door door = {.signon = s, .party = net_party(address)};
-    const struct token_gate gate = {.ask = ask_door, .on_failure = note_door, .arg = &door};
+    struct bad_token_caller caller = {.signon = s, .party = net_party(address)};
+    const struct token_gate gate = {.ask = ask_bad_tokens, .on_failure = note_bad_token, .arg = &caller};
     const struct token_presented presented = {
         .text = text, .n = strlen(text), .now_s = clock_wall_s(), .gate = address ? &gate : NULL};
     struct token_claims token;

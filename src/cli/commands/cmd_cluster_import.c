@@ -209,7 +209,7 @@ static int cmd_import_judge(struct cmd_import *im, struct err *err) {
     strbuf_init(&sum, 512);
     cmd_import_add_counts(im, &sum);
     if (im->full) {
-        (void)err_set(err, ERR_DIRECTORY_FULL, "%.200s: line %lld of %zu lines is the first that was not imported; before it: %s",
+        (void)err_set(err, ERR_INVENTORY_FULL, "%.200s: line %lld of %zu lines is the first that was not imported; before it: %s",
                       json_get_string(im->full, "detail"), (long long)json_get_int(im->full, "line", 0), im->lines, sum.data);
         return err_remedy(err, "make room, then import the file again: what is there stays as it is");
     }

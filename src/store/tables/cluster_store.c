@@ -297,7 +297,7 @@ static bool has_room(const struct room_count *count) {
     return count->clusters <= (int64_t)count->room->clusters_max && count->nodes <= (int64_t)count->room->nodes_max;
 }
 
-/* Counts a cluster that has just been written, new or with new nodes. ERR_DIRECTORY_FULL if it is one too many: it must be taken back then. */
+/* Counts a cluster that has just been written, new or with new nodes. ERR_INVENTORY_FULL if it is one too many: it must be taken back then. */
 static int room_check(struct store_tx *tx, struct room_count *count, const struct cluster *c, bool is_new, struct err *err) {
     const bool is_first = !count->is_counted;
     int rc = 0;
@@ -314,13 +314,13 @@ static int room_check(struct store_tx *tx, struct room_count *count, const struc
     if (rc || has_room(count))
         return rc;
     const bool is_nodes = count->clusters <= (int64_t)count->room->clusters_max;
-    (void)err_set(err, ERR_DIRECTORY_FULL, "the inventory is full: it holds at most %zu %s",
+    (void)err_set(err, ERR_INVENTORY_FULL, "the inventory is full: it holds at most %zu %s",
                   is_nodes ? count->room->nodes_max : count->room->clusters_max, is_nodes ? "nodes" : "Kubernetes clusters");
     (void)err_remedy(err, "remove clusters that are no more");
     count->clusters -= is_new;
     count->nodes -= (int64_t)c->nodes_count;
     count->is_counted = is_new; /* what a change takes back is not known */
-    return ERR_DIRECTORY_FULL;
+    return ERR_INVENTORY_FULL;
 }
 
 /* -- writing ----------------------------------------------------- */
@@ -466,7 +466,7 @@ int cluster_store_save_report_times(struct store *store, const struct report_tim
 /* What lies with the item, and not with the database or the transaction, which may be run again. */
 static bool cluster_store_is_of_item(int code) {
     return code == ERR_EXISTS || code == ERR_CONFLICT || code == ERR_NOT_FOUND || code == ERR_PRECONDITION ||
-           code == ERR_UNPROCESSABLE || code == ERR_DIRECTORY_FULL;
+           code == ERR_UNPROCESSABLE || code == ERR_INVENTORY_FULL;
 }
 
 /* A cluster is several rows: the savepoint takes all of them back. */
@@ -517,7 +517,7 @@ static int write_items(struct store_tx *tx, void *arg, struct err *err) {
             return rc;
         if (batch->is_atomic && batch->items[i].err.code)
             return batch->items[i].err.code;
-        is_full |= batch->items[i].err.code == ERR_DIRECTORY_FULL;
+        is_full |= batch->items[i].err.code == ERR_INVENTORY_FULL;
     }
     return append_audit(tx, batch, err);
 }

@@ -43,7 +43,7 @@ struct cluster_room {
 struct cluster_writing {
     const struct audit_record *audit; /* line of the audit log: written with the change or not at all */
     const struct cluster_room
-        *room; /* ERR_DIRECTORY_FULL if it would be exceeded. Takes some milliseconds: for those who know it is close */
+        *room; /* ERR_INVENTORY_FULL if it would be exceeded. Takes some milliseconds: for those who know it is close */
 };
 
 /* Writes a new cluster; version_no starts at 1 whatever c says. ERR_EXISTS if id or name (byte for byte) is taken, or a node's
@@ -90,7 +90,7 @@ struct cluster_batch_item {
     bool is_change;                /* of what is stored with cluster->version_no; else new */
     struct audit_record audit;     /* line of the audit log if it is written; texts borrowed */
     struct err err;                /* what stands against it; all-zero: written */
-    bool is_skipped;               /* not tried, since the directory was full before */
+    bool is_skipped;               /* not tried, since the inventory was full before */
 };
 
 struct cluster_batch {
@@ -102,6 +102,6 @@ struct cluster_batch {
 
 /* Writes them in their order, as cluster_store_insert and cluster_store_update do, in one transaction, and their lines of the audit log. An item that cannot be written (errors of
  * those two) leaves nothing behind but its error; with is_atomic nothing at all is written then, and the items behind it are not tried. Behind one for which
- * there was no room (ERR_DIRECTORY_FULL) none is tried either way: each would be counted in vain.
+ * there was no room (ERR_INVENTORY_FULL) none is tried either way: each would be counted in vain.
  * 0 also if items have errors. Else nothing was written: errors of store.h. */
 int cluster_store_write_batch(struct store *store, const struct cluster_batch *batch, struct err *err);

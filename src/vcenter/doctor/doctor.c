@@ -24,7 +24,7 @@
 #define NEEDS(step) (1U << (step))
 
 /* A step whose needs were not met is skipped, and says which one it was. */
-static const struct step {
+static const struct doctor_row {
     const char *name, *title;
     doctor_step_fn *look;
     unsigned needs;
@@ -73,13 +73,13 @@ enum finding_status doctor_judge_expiry(int64_t not_after_ms, char *words, size_
 
 /* -- steps ------------------------------------------------------------------------------------------------------------------- */
 
-long doctor_time_left_ms(const struct visit *v, long most_ms) {
+long doctor_time_left_ms(const struct doctor_visit *v, long most_ms) {
     int64_t left_ms = v->deadline_ms - clock_mono_ms();
     return left_ms < most_ms ? (long)(left_ms > 1 ? left_ms : 1) : most_ms;
 }
 
 /* Why a step cannot be done; DOCTOR_STEPS if it can. A warning does not keep the next step from going on. */
-static enum doctor_step missing_need(const struct visit *v, enum doctor_step step) {
+static enum doctor_step missing_need(const struct doctor_visit *v, enum doctor_step step) {
     enum doctor_step need = 0;
     while (need < DOCTOR_STEPS &&
            (!(steps[step].needs & NEEDS(need)) || v->outcome[need] == FINDING_OK || v->outcome[need] == FINDING_WARNING))
@@ -87,7 +87,7 @@ static enum doctor_step missing_need(const struct visit *v, enum doctor_step ste
     return need;
 }
 
-const char *doctor_title(const struct visit *v, enum doctor_step step) {
+const char *doctor_title(const struct doctor_visit *v, enum doctor_step step) {
     const struct findings *findings = &v->report->findings;
     for (size_t i = 0; i < findings->count; i++)
         if (str_eq(findings->items[i].step, steps[step].name))
@@ -95,7 +95,7 @@ const char *doctor_title(const struct visit *v, enum doctor_step step) {
     return steps[step].title;
 }
 
-static void doctor_take_step(struct visit *v, enum doctor_step step) {
+static void doctor_take_step(struct doctor_visit *v, enum doctor_step step) {
     const enum doctor_step need = missing_need(v, step);
     enum doctor_step root = need;
     const size_t from = v->report->findings.count;
@@ -159,7 +159,7 @@ static long doctor_shorter(long limit_ms, long configured_ms) {
 }
 
 /* With shorter limits than the link's, so that a vCenter that hangs does not eat the time of the other steps. */
-static int doctor_make_client(struct visit *v, struct err *err) {
+static int doctor_make_client(struct doctor_visit *v, struct err *err) {
     _cleanup_free_ char *agent = session_agent(v->env, "doctor");
     struct vim_options options = link_env_client(v->env, v->vc, agent);
     options.connect_timeout_ms = doctor_shorter(CONNECT_LIMIT_MS, options.connect_timeout_ms);
@@ -167,7 +167,7 @@ static int doctor_make_client(struct visit *v, struct err *err) {
     return agent ? platform_open_client(v->platform, &options, &v->client, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-static int doctor_prepare(struct visit *v, struct err *err) {
+static int doctor_prepare(struct doctor_visit *v, struct err *err) {
     int rc = link_get_info(v->link, &v->report->vc, err);
     if (rc)
         return rc;
@@ -181,7 +181,7 @@ static int doctor_prepare(struct visit *v, struct err *err) {
     return doctor_make_client(v, err);
 }
 
-static void visit_done(struct visit *v) {
+static void visit_done(struct doctor_visit *v) {
     (void)platform_close_client(v->platform, v->client);
     vim_about_done(&v->about);
     vim_user_session_done(&v->own);
@@ -190,7 +190,7 @@ static void visit_done(struct visit *v) {
     login_material_done(&v->material);
 }
 
-static int doctor_examine_visit(struct visit *v, struct err *err) {
+static int doctor_examine_visit(struct doctor_visit *v, struct err *err) {
     int64_t began_ms = clock_mono_ms();
     int rc = doctor_prepare(v, err);
     v->deadline_ms = began_ms + DOCTOR_LIMIT_MS;
@@ -206,7 +206,7 @@ static int doctor_examine_visit(struct visit *v, struct err *err) {
 
 int doctor_examine(struct platform *platform, const char *vcenter_id, struct doctor_report *out, struct err *err) {
     struct doctor_report report = {.checked_at_ms = clock_wall_ms()};
-    struct visit v = {.platform = platform, .env = platform_env(platform), .report = &report, .vc = &report.vc};
+    struct doctor_visit v = {.platform = platform, .env = platform_env(platform), .report = &report, .vc = &report.vc};
     _cleanup_(link_unref) struct link *link = NULL;
     int rc = platform_find(platform, vcenter_id, &link, err);
     if (!rc)

@@ -19,7 +19,7 @@
 
 /* -- name and port ----------------------------------------------------------------------------------------------------------- */
 
-void doctor_look_name(struct visit *v, struct finding *f) {
+void doctor_look_name(struct doctor_visit *v, struct finding *f) {
     _cleanup_strbuf_ struct strbuf list;
     struct err err = {0};
     strbuf_init(&list, sizeof(f->text));
@@ -38,7 +38,7 @@ void doctor_look_name(struct visit *v, struct finding *f) {
     finding_say(f, FINDING_OK, "%s is %s", v->vc->address, list.data);
 }
 
-static void advise_port(const struct visit *v, struct finding *f, int rc) {
+static void advise_port(const struct doctor_visit *v, struct finding *f, int rc) {
     if (*f->remedy)
         return;
     if (rc == ERR_TIMEOUT)
@@ -49,7 +49,7 @@ static void advise_port(const struct visit *v, struct finding *f, int rc) {
                        v->vc->port);
 }
 
-void doctor_look_port(struct visit *v, struct finding *f) {
+void doctor_look_port(struct doctor_visit *v, struct finding *f) {
     struct err first = {0};
     int rc = ERR_UNREACHABLE;
     (void)snprintf(f->title, sizeof(f->title), "Port %u", v->vc->port);
@@ -87,7 +87,7 @@ static void take_date(void *arg, const char *line, size_t n) {
         *out_ms = (int64_t)timegm(&parts) * 1000;
 }
 
-int doctor_get_versions(const struct visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err) {
+int doctor_get_versions(const struct doctor_visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err) {
     struct http_client_options options = {
         .networks = v->env->options.networks, .trust = *trust, .connect_timeout_ms = LOOK_LIMIT_MS};
     _cleanup_free_ char *url = str_format("https://%s:%u/sdk/vimServiceVersions.xml", v->vc->address, v->vc->port);
@@ -109,12 +109,12 @@ int doctor_get_versions(const struct visit *v, const struct http_trust *trust, i
 }
 
 /* A call judged by the CA: chain, name and dates, as each of our real calls is. */
-static int check_chain(const struct visit *v, struct err *err) {
+static int check_chain(const struct doctor_visit *v, struct err *err) {
     int rc = doctor_get_versions(v, &(struct http_trust){.ca_pem = v->vc->ca_pem}, NULL, err);
     return rc == ERR_TLS || rc == ERR_CONFIG ? rc : 0; /* what else is wrong is the next step's affair */
 }
 
-static void judge_pin(const struct visit *v, struct finding *f) {
+static void judge_pin(const struct doctor_visit *v, struct finding *f) {
     char seen[X509_THUMBPRINT_TEXT_BYTES], trusted[X509_THUMBPRINT_TEXT_BYTES], expiry[80];
     enum finding_status status = doctor_judge_expiry(v->seen.not_after_ms, expiry, sizeof(expiry));
     x509_thumbprint_text(v->seen.sha256, seen);
@@ -130,7 +130,7 @@ static void judge_pin(const struct visit *v, struct finding *f) {
         finding_advise(f, "renew the vCenter's machine certificate, then run: kaasctl vcenter trust %s", v->ref);
 }
 
-static void judge_chain(struct visit *v, struct finding *f) {
+static void judge_chain(struct doctor_visit *v, struct finding *f) {
     struct err err = {0};
     char expiry[80];
     enum finding_status status = doctor_judge_expiry(v->seen.not_after_ms, expiry, sizeof(expiry));
@@ -145,7 +145,7 @@ static void judge_chain(struct visit *v, struct finding *f) {
         finding_advise(f, "renew the vCenter's machine certificate");
 }
 
-void doctor_look_tls(struct visit *v, struct finding *f) {
+void doctor_look_tls(struct doctor_visit *v, struct finding *f) {
     struct err err = {0};
     if (x509_lookup_server(v->vc->address, v->vc->port, v->env->options.networks, doctor_time_left_ms(v, LOOK_LIMIT_MS), &v->seen,
                            &err)) {
@@ -161,12 +161,12 @@ void doctor_look_tls(struct visit *v, struct finding *f) {
 /* -- where login certificates go ------------------------------------------------------------------------------------------------ */
 
 /* One of several ways that does not work is a failure only if there is no other one. */
-static enum finding_status doctor_net_weight(const struct visit *v, unsigned other_port) {
+static enum finding_status doctor_net_weight(const struct doctor_visit *v, unsigned other_port) {
     return other_port || v->material.active.user ? FINDING_WARNING : FINDING_FAILED;
 }
 
 /* Inside must be the vCenter itself. With a CA the login way judges the certificate, as each call does. */
-static void judge_inner(const struct visit *v, struct finding *f, const struct x509_info *inner, const char *where) {
+static void judge_inner(const struct doctor_visit *v, struct finding *f, const struct x509_info *inner, const char *where) {
     char sha[X509_THUMBPRINT_TEXT_BYTES];
     x509_thumbprint_text(inner->sha256, sha);
     if (v->vc->has_pin && !memcmp(inner->sha256, v->vc->pin_sha256, X509_SHA256_BYTES)) {
@@ -182,14 +182,15 @@ static void judge_inner(const struct visit *v, struct finding *f, const struct x
     }
 }
 
-static void port_failed(const struct visit *v, struct finding *f, const struct err *err, unsigned port, unsigned other_port) {
+static void port_failed(const struct doctor_visit *v, struct finding *f, const struct err *err, unsigned port,
+                        unsigned other_port) {
     finding_say_error(f, doctor_net_weight(v, other_port), err);
     finding_advise(
         f, "open TCP port %u from this host to %s, or log in another way (" DOC_PAGE("admin/vcenter.md") ", \"Login ways\")",
         port, v->vc->address);
 }
 
-static void tunnel_failed(const struct visit *v, struct finding *f, const struct err *err, long status) {
+static void tunnel_failed(const struct doctor_visit *v, struct finding *f, const struct err *err, long status) {
     enum finding_status how_bad = doctor_net_weight(v, v->vc->direct_port);
     if (status && status / 100 != 2) {
         finding_say(f, how_bad, "port %u answers, but refuses CONNECT " TUNNEL_TARGET " with HTTP status %ld", v->vc->tunnel_port,
@@ -202,7 +203,7 @@ static void tunnel_failed(const struct visit *v, struct finding *f, const struct
     finding_advise(f, "look at the vCenter's services, then at what stands between (a proxy, a firewall that inspects)");
 }
 
-void doctor_look_tunnel(struct visit *v, struct finding *f) {
+void doctor_look_tunnel(struct doctor_visit *v, struct finding *f) {
     struct x509_tunnel tunnel = {
         .host = v->vc->address, .port = v->vc->tunnel_port, .target = TUNNEL_TARGET, .networks = v->env->options.networks};
     _cleanup_done_(x509_info_done) struct x509_info inner = {0};
@@ -222,7 +223,7 @@ void doctor_look_tunnel(struct visit *v, struct finding *f) {
         judge_inner(v, f, &inner, "CONNECT " TUNNEL_TARGET " leads to vCenter");
 }
 
-void doctor_look_direct(struct visit *v, struct finding *f) {
+void doctor_look_direct(struct doctor_visit *v, struct finding *f) {
     _cleanup_done_(x509_info_done) struct x509_info inner = {0};
     struct err err = {0};
     if (!v->vc->direct_port) {
@@ -261,14 +262,14 @@ static bool split_url(const char *url, char *host, size_t host_bytes, unsigned *
 }
 
 /* What the record at the vCenter says of where HX and the vSphere Client find us; NULL: the record was not seen, or says nothing. */
-static const char *recorded_thumbprint(const struct visit *v) {
+static const char *recorded_thumbprint(const struct doctor_visit *v) {
     for (size_t i = 0; v->found && i < v->found->server_count; i++)
         if (str_eq(v->found->servers[i].type, EXTENSION_SERVER_TYPE))
             return v->found->servers[i].thumbprint;
     return NULL;
 }
 
-static void judge_address(const struct visit *v, struct finding *f, const struct x509_info *shown, const char *own_pem) {
+static void judge_address(const struct doctor_visit *v, struct finding *f, const struct x509_info *shown, const char *own_pem) {
     _cleanup_done_(x509_info_done) struct x509_info own = {0};
     const char *url = v->env->options.public_url, *recorded = recorded_thumbprint(v);
     char shows[X509_THUMBPRINT_TEXT_BYTES], ours[X509_THUMBPRINT_TEXT_BYTES] = "", expiry[80];
@@ -294,7 +295,7 @@ static void judge_address(const struct visit *v, struct finding *f, const struct
     }
 }
 
-void doctor_look_address(struct visit *v, struct finding *f) {
+void doctor_look_address(struct doctor_visit *v, struct finding *f) {
     _cleanup_free_ char *own_pem = NULL;
     _cleanup_done_(x509_info_done) struct x509_info shown = {0};
     struct err err = {0};

@@ -14,7 +14,7 @@
 #include "x509.h"
 
 /* One examination. */
-struct visit {
+struct doctor_visit {
     struct platform *platform;
     const struct link_env *env;
     struct link *link;
@@ -36,7 +36,7 @@ struct visit {
 };
 
 /* Judges; fills in status, text and remedy. */
-typedef void doctor_step_fn(struct visit *v, struct finding *f);
+typedef void doctor_step_fn(struct doctor_visit *v, struct finding *f);
 
 /* doctor_net.c: without any login */
 doctor_step_fn doctor_look_name, doctor_look_port, doctor_look_tls, doctor_look_tunnel, doctor_look_direct, doctor_look_address;
@@ -48,13 +48,13 @@ doctor_step_fn doctor_look_replicas;
 
 /* Fetches the list of API versions, for which nobody needs to be signed in, with this trust. *date_ms gets the time that the answer bears and
  * stays as it is without one; NULL: not wanted. The status of the answer is not looked at. Errors of http_client.h. */
-int doctor_get_versions(const struct visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err);
+int doctor_get_versions(const struct doctor_visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err);
 
 /* The title under which a step was told, or will be. */
-const char *doctor_title(const struct visit *v, enum doctor_step step);
+const char *doctor_title(const struct doctor_visit *v, enum doctor_step step);
 
 /* Time that a call may take: no more than `most_ms` nor than what is left. */
-long doctor_time_left_ms(const struct visit *v, long most_ms);
+long doctor_time_left_ms(const struct doctor_visit *v, long most_ms);
 
 struct replica;
 /* Has it beaten its heart within the last minute? */

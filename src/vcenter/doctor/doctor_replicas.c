@@ -57,7 +57,7 @@ bool doctor_is_alive(const struct replica *replica) {
 }
 
 /* False: the look ends here. */
-static bool doctor_replicas_locate(struct visit *v, const struct replica *replica, struct doctor_replicas *found,
+static bool doctor_replicas_locate(struct doctor_visit *v, const struct replica *replica, struct doctor_replicas *found,
                                    struct strbuf *unknown, struct finding *f) {
     struct doctor_replica *to = &found->items[found->count];
     struct err err = {0};
@@ -76,7 +76,7 @@ static bool doctor_replicas_locate(struct visit *v, const struct replica *replic
     return true;
 }
 
-void doctor_look_replicas(struct visit *v, struct finding *f) {
+void doctor_look_replicas(struct doctor_visit *v, struct finding *f) {
     _cleanup_done_(replica_list_done) struct replica_list list = {0};
     _cleanup_strbuf_ struct strbuf unknown;
     struct doctor_replicas found = {.count = 0};

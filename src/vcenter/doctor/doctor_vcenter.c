@@ -19,7 +19,7 @@
 
 /* -- product ----------------------------------------------------------------------------------------------------------------- */
 
-void doctor_look_api(struct visit *v, struct finding *f) {
+void doctor_look_api(struct doctor_visit *v, struct finding *f) {
     struct err err = {0};
     int rc = vim_connect(v->client, &v->about, &err);
     if (rc) {
@@ -39,7 +39,7 @@ void doctor_look_api(struct visit *v, struct finding *f) {
 /* -- logging in ---------------------------------------------------------------------------------------------------------------- */
 
 /* A certificate and a key of any kind will do for a probe; ours are taken when there are some. */
-static int certificate_for_probe(const struct visit *v, struct login_credential *made, const struct login_credential **out,
+static int certificate_for_probe(const struct doctor_visit *v, struct login_credential *made, const struct login_credential **out,
                                  struct err *err) {
     if (v->material.active.cert_pem) {
         *out = &v->material.active;
@@ -49,7 +49,7 @@ static int certificate_for_probe(const struct visit *v, struct login_credential 
     return login_credential_make(v->vc, 1, X509_PROBE_KEY_BITS, made, err);
 }
 
-static void tell_attempt(const struct visit *v, struct finding *f, const struct login_attempt *attempt, bool other_works) {
+static void tell_attempt(const struct doctor_visit *v, struct finding *f, const struct login_attempt *attempt, bool other_works) {
     enum doctor_step port = attempt->strategy == VIM_STRATEGY_TUNNEL ? DOCTOR_TUNNEL : DOCTOR_DIRECT;
     (void)snprintf(f->title, sizeof(f->title), "Way %s", vim_strategy_name(attempt->strategy));
     if (attempt->works) {
@@ -65,7 +65,7 @@ static void tell_attempt(const struct visit *v, struct finding *f, const struct 
 }
 
 /* Only the ways of certificates: a password is not sent for a probe. */
-void doctor_look_ways(struct visit *v, struct finding *f) {
+void doctor_look_ways(struct doctor_visit *v, struct finding *f) {
     struct login_attempt attempts[LOGIN_STRATEGIES_MAX];
     _cleanup_done_(login_credential_done) struct login_credential made = {0};
     const struct login_credential *with = NULL;
@@ -93,7 +93,7 @@ void doctor_look_ways(struct visit *v, struct finding *f) {
 }
 
 /* What keeps a login from being accepted can often be told by what the link saw last. */
-static void tell_refusal(const struct visit *v, struct finding *f, const struct err *err) {
+static void tell_refusal(const struct doctor_visit *v, struct finding *f, const struct err *err) {
     struct link_report report;
     const struct record_note *note = &report.record;
     link_get_report(v->link, &report);
@@ -114,7 +114,7 @@ static void tell_refusal(const struct visit *v, struct finding *f, const struct 
     }
 }
 
-static void tell_login(const struct visit *v, struct finding *f, const struct login_used *used) {
+static void tell_login(const struct doctor_visit *v, struct finding *f, const struct login_used *used) {
     const struct login_credential *with =
         used->generation == v->material.pending.generation ? &v->material.pending : &v->material.active;
     _cleanup_done_(x509_info_done) struct x509_info info = {0};
@@ -133,7 +133,7 @@ static void tell_login(const struct visit *v, struct finding *f, const struct lo
     finding_say(f, f->status, "signed in as %s by %s, certificate %u, %s", v->own.user_name, name, used->generation, expiry);
 }
 
-void doctor_look_login(struct visit *v, struct finding *f) {
+void doctor_look_login(struct doctor_visit *v, struct finding *f) {
     struct link_report report;
     struct err err = {0};
     int rc;
@@ -171,7 +171,7 @@ void doctor_look_login(struct visit *v, struct finding *f) {
 /* -- clock --------------------------------------------------------------------------------------------------------------------- */
 
 /* The clock of an answer is all there is before we are signed in. */
-static int read_clock(struct visit *v, int64_t *out_ms, struct err *err) {
+static int read_clock(struct doctor_visit *v, int64_t *out_ms, struct err *err) {
     return v->outcome[DOCTOR_LOGIN] == FINDING_OK || v->outcome[DOCTOR_LOGIN] == FINDING_WARNING
                ? vim_lookup_time(v->client, out_ms, err)
                : doctor_get_versions(
@@ -179,7 +179,7 @@ static int read_clock(struct visit *v, int64_t *out_ms, struct err *err) {
                      out_ms, err);
 }
 
-void doctor_look_clock(struct visit *v, struct finding *f) {
+void doctor_look_clock(struct doctor_visit *v, struct finding *f) {
     int64_t before_ms = clock_wall_ms(), theirs_ms = 0, off_s;
     struct err err = {0};
     int rc = read_clock(v, &theirs_ms, &err);
@@ -246,7 +246,7 @@ static enum finding_status tell_gone(const struct judged *j, struct strbuf *text
 
 /* The vSphere clusters that HX has registered and our account does not see: kept from it on purpose, or new since it got its role. A warning where nobody named
  * what it is for: *remedy says what to do then. */
-static enum finding_status tell_unseen_hx(const struct visit *v, const struct judged *j, struct strbuf *text,
+static enum finding_status tell_unseen_hx(const struct doctor_visit *v, const struct judged *j, struct strbuf *text,
                                           const char **remedy) {
     size_t count = 0;
     for (size_t i = 0; i < j->count; i++) {
@@ -271,7 +271,7 @@ static enum finding_status tell_unseen_hx(const struct visit *v, const struct ju
     return *remedy ? FINDING_WARNING : FINDING_OK;
 }
 
-void doctor_look_privileges(struct visit *v, struct finding *f) {
+void doctor_look_privileges(struct doctor_visit *v, struct finding *f) {
     _cleanup_free_ struct verdict_object *objects = NULL;
     _cleanup_strbuf_ struct strbuf text;
     enum finding_status worst = FINDING_OK, unseen;
@@ -304,7 +304,7 @@ void doctor_look_privileges(struct visit *v, struct finding *f) {
 
 /* -- record ------------------------------------------------------------------------------------------------------------------- */
 
-static void tell_foreign(const struct visit *v, struct finding *f) {
+static void tell_foreign(const struct doctor_visit *v, struct finding *f) {
     const char *owner = extension_record_owner(v->found);
     if (owner)
         finding_say(f, FINDING_FAILED, "%s belongs to another installation (%.60s)", v->vc->extension_key, owner);
@@ -315,7 +315,7 @@ static void tell_foreign(const struct visit *v, struct finding *f) {
         v->ref);
 }
 
-static void tell_differences(const struct visit *v, struct finding *f, const char *const *names, size_t count) {
+static void tell_differences(const struct doctor_visit *v, struct finding *f, const char *const *names, size_t count) {
     _cleanup_strbuf_ struct strbuf list;
     strbuf_init(&list, 400);
     for (size_t i = 0; i < count; i++)
@@ -331,7 +331,7 @@ static void tell_differences(const struct visit *v, struct finding *f, const cha
         v->ref);
 }
 
-void doctor_look_record(struct visit *v, struct finding *f) {
+void doctor_look_record(struct doctor_visit *v, struct finding *f) {
     const char *names[EXTENSION_DIFFERENCES_MAX];
     struct extension_record wanted;
     struct err err = {0};
@@ -360,12 +360,12 @@ void doctor_look_record(struct visit *v, struct finding *f) {
 
 /* -- manifest ----------------------------------------------------------------------------------------------------------------- */
 
-static void advise_reach(const struct visit *v, struct finding *f) {
+static void advise_reach(const struct doctor_visit *v, struct finding *f) {
     finding_advise(f, "open TCP from the vCenter to %s; try there: curl -kv %s/plugin/plugin.json", v->env->options.public_url,
                    v->env->options.public_url);
 }
 
-static void tell_unseen(const struct visit *v, struct finding *f) {
+static void tell_unseen(const struct doctor_visit *v, struct finding *f) {
     struct manifest_fetch stranger = {.at_ms = 0};
     char at[DOCTOR_TIME_BYTES];
     if (manifest_log_find_stranger(v->env->options.manifest_log, &stranger)) {
@@ -384,7 +384,7 @@ static void tell_unseen(const struct visit *v, struct finding *f) {
     advise_reach(v, f);
 }
 
-static void doctor_vcenter_tell_fetch(const struct visit *v, struct finding *f, const struct manifest_fetch *fetch) {
+static void doctor_vcenter_tell_fetch(const struct doctor_visit *v, struct finding *f, const struct manifest_fetch *fetch) {
     const char *version = v->env->plugin_version;
     char at[DOCTOR_TIME_BYTES];
     (void)doctor_time(fetch->at_ms, at);
@@ -397,7 +397,7 @@ static void doctor_vcenter_tell_fetch(const struct visit *v, struct finding *f, 
     advise_reach(v, f);
 }
 
-void doctor_look_manifest(struct visit *v, struct finding *f) {
+void doctor_look_manifest(struct doctor_visit *v, struct finding *f) {
     struct manifest_fetch fetch = {.at_ms = 0};
     struct err err = {0};
     if (!v->vc->registered_at_ms) {
@@ -420,7 +420,7 @@ void doctor_look_manifest(struct visit *v, struct finding *f) {
 /* -- sessions ------------------------------------------------------------------------------------------------------------------ */
 
 /* Replicas that beat their heart within the last minute; at least this one. */
-static size_t count_replicas(const struct visit *v) {
+static size_t count_replicas(const struct doctor_visit *v) {
     _cleanup_done_(replica_list_done) struct replica_list list = {0};
     size_t alive = 0;
     if (replica_store_list(v->env->options.store, &list, NULL))
@@ -431,7 +431,7 @@ static size_t count_replicas(const struct visit *v) {
 }
 
 /* All sessions of this installation, whatever its version, but the doctor's own. */
-static size_t count_ours(const struct visit *v, const struct vim_session_list *list) {
+static size_t count_ours(const struct doctor_visit *v, const struct vim_session_list *list) {
     size_t ours = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct vim_user_session *s = &list->items[i];
@@ -442,7 +442,7 @@ static size_t count_ours(const struct visit *v, const struct vim_session_list *l
     return ours;
 }
 
-void doctor_look_sessions(struct visit *v, struct finding *f) {
+void doctor_look_sessions(struct doctor_visit *v, struct finding *f) {
     _cleanup_done_(vim_session_list_done) struct vim_session_list list = {0};
     struct err err = {0};
     size_t ours, replicas;
@@ -481,7 +481,7 @@ static void tell_watching(const struct watch_report *watch, struct finding *f) {
                 doctor_time(watch->since_ms, since), *watch->reason ? ", but: " : "", watch->reason);
 }
 
-void doctor_look_watch(struct visit *v, struct finding *f) {
+void doctor_look_watch(struct doctor_visit *v, struct finding *f) {
     struct watch_report watch = {.is_watching = false};
     struct link_report report;
     char since[DOCTOR_TIME_BYTES];

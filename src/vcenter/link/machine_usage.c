@@ -43,7 +43,7 @@ struct machine_usage {
 };
 
 /* Under way, with copies of what was given. */
-struct question {
+struct usage_question {
     struct machine_usage *usage;
     struct singleflight_call *lead;
     struct link *link;
@@ -95,7 +95,7 @@ static bool find_kept(struct machine_usage *usage, const uint8_t *key, struct si
 
 /* -- questions --------------------------------------------------------------------------------------------------------- */
 
-static void question_free(struct question *q) {
+static void question_free(struct usage_question *q) {
     for (size_t i = 0; q->morefs && i < q->count; i++)
         free(q->morefs[i]);
     free(q->morefs);
@@ -104,12 +104,12 @@ static void question_free(struct question *q) {
     free(q);
 }
 
-static int question_new(struct machine_usage *usage, const struct machine_question *asked, struct question **out,
+static int question_new(struct machine_usage *usage, const struct machine_question *asked, struct usage_question **out,
                         struct err *err) {
-    struct question *q = calloc(1, sizeof(*q));
+    struct usage_question *q = calloc(1, sizeof(*q));
     if (!q)
         return err_set(err, ERR_NOMEM, "out of memory");
-    *q = (struct question){.usage = usage, .link = link_ref(asked->link), .request_id = str_dup(asked->request_id)};
+    *q = (struct usage_question){.usage = usage, .link = link_ref(asked->link), .request_id = str_dup(asked->request_id)};
     q->morefs = calloc(asked->count + 1, sizeof(*q->morefs));
     bool is_complete = q->morefs && q->request_id;
     for (; is_complete && q->count < asked->count; q->count++)
@@ -123,7 +123,7 @@ static int question_new(struct machine_usage *usage, const struct machine_questi
 }
 
 /* The link is told nothing of the outcome: what somebody looks at must not change what health says of the vCenter, and the link finds out by itself. */
-static int question_ask(const struct question *q, struct answer **out, struct err *err) {
+static int question_ask(const struct usage_question *q, struct answer **out, struct err *err) {
     struct answer *answer = calloc(1, sizeof(*answer));
     int rc = answer ? vim_list_machines(link_client(q->link), (const char *const *)q->morefs, q->count, &answer->found, err)
                     : err_set(err, ERR_NOMEM, "out of memory");
@@ -137,7 +137,7 @@ static int question_ask(const struct question *q, struct answer **out, struct er
 }
 
 static void question_run(void *arg, bool is_canceled) {
-    struct question *q = arg;
+    struct usage_question *q = arg;
     struct machine_usage *usage = q->usage;
     struct singleflight_call *lead = q->lead;
     struct answer *answer = NULL;
@@ -167,7 +167,7 @@ static int make_key(const struct machine_question *asked, uint8_t key[SINGLEFLIG
     return 0;
 }
 
-static void question_begin(struct question *q, uint64_t party) {
+static void question_begin(struct usage_question *q, uint64_t party) {
     struct machine_usage *usage = q->usage;
     struct singleflight_call *lead = q->lead;
     struct err why = {0};
@@ -182,7 +182,7 @@ int machine_usage_ask(struct machine_usage *usage, const struct machine_question
                       struct err *err) {
     uint8_t key[SINGLEFLIGHT_KEY_BYTES];
     struct singleflight_call *lead = NULL;
-    struct question *q = NULL;
+    struct usage_question *q = NULL;
     int rc = make_key(question, key, err);
     if (rc)
         return rc;

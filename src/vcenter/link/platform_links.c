@@ -24,8 +24,8 @@ struct links {
 #define VISIT_LOGOUT_MS 2000 /* when the service stops */
 
 /* A client beside those of the links. */
-struct visit {
-    struct visit *next;
+struct link_visit {
+    struct link_visit *next;
     struct vim_client *client;
 };
 
@@ -34,7 +34,7 @@ struct platform {
     pthread_mutex_t sync; /* one platform_sync or tick at a time */
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t left;  /* a visit has ended */
-    struct visit *visits;
+    struct link_visit *visits;
     bool is_stopping, is_over; /* no new clients; their calls have been ended */
     struct links links;
     struct links retired;
@@ -327,7 +327,7 @@ void platform_tick(struct platform *p) {
 /* -- tasks beside the links ----------------------------------------------------------------------------------------------------- */
 
 int platform_open_client(struct platform *p, const struct vim_options *options, struct vim_client **out, struct err *err) {
-    struct visit *visit = calloc(1, sizeof(*visit));
+    struct link_visit *visit = calloc(1, sizeof(*visit));
     int rc = visit ? vim_client_new(options, &visit->client, err) : err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_lock(&p->lock);
     if (!rc && p->is_stopping)
@@ -347,10 +347,10 @@ int platform_open_client(struct platform *p, const struct vim_options *options, 
 
 /* Out of reach of platform_stop. True if that has ended its calls. */
 static bool take_visit(struct platform *p, const struct vim_client *client) {
-    struct visit *found = NULL;
+    struct link_visit *found = NULL;
     bool is_over;
     (void)pthread_mutex_lock(&p->lock);
-    for (struct visit **at = &p->visits; *at && !found; at = &(*at)->next)
+    for (struct link_visit **at = &p->visits; *at && !found; at = &(*at)->next)
         if ((*at)->client == client) {
             found = *at;
             *at = found->next;
@@ -383,7 +383,7 @@ static void end_visits(struct platform *p) {
     for (int rc = 0; p->visits && !rc;)
         rc = pthread_cond_timedwait(&p->left, &p->lock, &until);
     p->is_over = true;
-    for (struct visit *visit = p->visits; visit; visit = visit->next)
+    for (struct link_visit *visit = p->visits; visit; visit = visit->next)
         vim_client_cancel(visit->client);
 }
 

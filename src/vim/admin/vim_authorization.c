@@ -17,7 +17,7 @@
 #define REPEATS_MAX 3
 
 /* One call: `count` entities of one type, `privilege_count` privileges for each. */
-struct question {
+struct privilege_question {
     const struct vim_subject *subject;
     const char *type;
     const char *const *privileges;
@@ -29,7 +29,7 @@ struct question {
     bool *granted;                 /* count x privilege_count */
 };
 
-static struct vim25__ManagedObjectReference *put_entities(struct vim_context *ctx, const struct question *q, int *n) {
+static struct vim25__ManagedObjectReference *put_entities(struct vim_context *ctx, const struct privilege_question *q, int *n) {
     struct vim25__ManagedObjectReference *list = vim_in_alloc(ctx, q->count, sizeof(*list));
     *n = 0;
     for (size_t i = 0; list && i < q->count; i++) {
@@ -41,7 +41,7 @@ static struct vim25__ManagedObjectReference *put_entities(struct vim_context *ct
     return list;
 }
 
-static void take_entity(const struct question *q, const struct vim25__EntityPrivilege *answer, size_t entity) {
+static void take_entity(const struct privilege_question *q, const struct vim25__EntityPrivilege *answer, size_t entity) {
     for (int a = 0; a < answer->__sizeprivAvailability; a++)
         for (size_t p = 0; p < q->privilege_count; p++)
             if (str_eq(answer->privAvailability[a].privId, q->privileges[p]))
@@ -49,14 +49,14 @@ static void take_entity(const struct question *q, const struct vim25__EntityPriv
 }
 
 /* The order of the answers is not documented: each is matched by its entity. */
-static void take_answers(const struct question *q, const struct vim25__EntityPrivilege *answers, int n) {
+static void take_answers(const struct privilege_question *q, const struct vim25__EntityPrivilege *answers, int n) {
     for (int a = 0; a < n; a++)
         for (size_t i = 0; answers[a].entity && i < q->count; i++)
             if (str_eq(answers[a].entity->__item, q->ids[i]))
                 take_entity(q, &answers[a], i);
 }
 
-static int ask_by_session(struct vim_context *ctx, const struct question *q, struct err *err) {
+static int ask_by_session(struct vim_context *ctx, const struct privilege_question *q, struct err *err) {
     int ret;
     VIM_REQUEST(ctx, HasPrivilegeOnEntities, "AuthorizationManager", ctx->content.authorization_manager);
     request.entity = put_entities(ctx, q, &request.__sizeentity);
@@ -69,7 +69,7 @@ static int ask_by_session(struct vim_context *ctx, const struct question *q, str
     return ret;
 }
 
-static int ask_by_user(struct vim_context *ctx, const struct question *q, struct err *err) {
+static int ask_by_user(struct vim_context *ctx, const struct privilege_question *q, struct err *err) {
     int ret;
     VIM_REQUEST(ctx, HasUserPrivilegeOnEntities, "AuthorizationManager", ctx->content.authorization_manager);
     request.entities = put_entities(ctx, q, &request.__sizeentities);
@@ -82,12 +82,12 @@ static int ask_by_user(struct vim_context *ctx, const struct question *q, struct
     return ret;
 }
 
-static int vim_authorization_ask(struct vim_context *ctx, const struct question *q, struct err *err) {
+static int vim_authorization_ask(struct vim_context *ctx, const struct privilege_question *q, struct err *err) {
     vim_context_reset(ctx);
     return q->subject->session_key ? ask_by_session(ctx, q, err) : ask_by_user(ctx, q, err);
 }
 
-static size_t vim_authorization_count_left(const struct question *q) {
+static size_t vim_authorization_count_left(const struct privilege_question *q) {
     size_t left = 0;
     for (size_t i = 0; i < q->count; i++)
         left += q->states[i] == VIM_ENTITY_JUDGED;
@@ -95,7 +95,7 @@ static size_t vim_authorization_count_left(const struct question *q) {
 }
 
 /* Drops the entity that the fault names; false if it names none of ours. */
-static bool vim_authorization_drop_named(const struct question *q, const struct vim_fault *fault) {
+static bool vim_authorization_drop_named(const struct privilege_question *q, const struct vim_fault *fault) {
     bool has_dropped = false;
     if (fault->kind != VIM_FAULT_OBJECT_GONE && fault->kind != VIM_FAULT_NO_PERMISSION)
         return false;
@@ -108,10 +108,10 @@ static bool vim_authorization_drop_named(const struct question *q, const struct 
     return has_dropped;
 }
 
-static int ask_dropping(struct vim_context *ctx, const struct question *q, struct err *err);
+static int ask_dropping(struct vim_context *ctx, const struct privilege_question *q, struct err *err);
 
-static int ask_halves(struct vim_context *ctx, const struct question *q, struct err *err) {
-    struct question first = *q, second = *q;
+static int ask_halves(struct vim_context *ctx, const struct privilege_question *q, struct err *err) {
+    struct privilege_question first = *q, second = *q;
     size_t half = q->count / 2;
     int ret;
     first.count = half;
@@ -123,7 +123,7 @@ static int ask_halves(struct vim_context *ctx, const struct question *q, struct 
     return ret ? ret : ask_dropping(ctx, &second, err);
 }
 
-static int ask_dropping(struct vim_context *ctx, const struct question *q, struct err *err) {
+static int ask_dropping(struct vim_context *ctx, const struct privilege_question *q, struct err *err) {
     for (int attempt = 0; attempt <= REPEATS_MAX; attempt++) {
         struct err reason = {0};
         int ret = vim_authorization_count_left(q) ? vim_authorization_ask(ctx, q, &reason) : 0;
@@ -160,15 +160,15 @@ static int op_batches(struct vim_context *ctx, void *arg, struct err *err) {
     if (b->has_root)
         b->ids[0] = ctx->content.root_folder;
     for (size_t at = 0; !ret && at < b->count; at += KAAS_VIM_PRIVILEGE_BATCH_COUNT) {
-        struct question q = {.subject = &query->subject,
-                             .type = "ClusterComputeResource",
-                             .root = b->has_root ? b->ids[0] : NULL,
-                             .privileges = query->privileges,
-                             .privilege_count = query->privilege_count,
-                             .ids = b->ids + at,
-                             .count = b->count - at,
-                             .states = b->states + at,
-                             .granted = b->granted + at * query->privilege_count};
+        struct privilege_question q = {.subject = &query->subject,
+                                       .type = "ClusterComputeResource",
+                                       .root = b->has_root ? b->ids[0] : NULL,
+                                       .privileges = query->privileges,
+                                       .privilege_count = query->privilege_count,
+                                       .ids = b->ids + at,
+                                       .count = b->count - at,
+                                       .states = b->states + at,
+                                       .granted = b->granted + at * query->privilege_count};
         if (q.count > KAAS_VIM_PRIVILEGE_BATCH_COUNT)
             q.count = KAAS_VIM_PRIVILEGE_BATCH_COUNT;
         ret = ask_dropping(ctx, &q, err);
@@ -224,13 +224,13 @@ struct root_arg {
 static int op_root(struct vim_context *ctx, void *arg, struct err *err) {
     struct root_arg *root = arg;
     const char *id = ctx->content.root_folder;
-    struct question q = {.subject = &root->query->subject,
-                         .type = "Folder",
-                         .privileges = root->query->privileges,
-                         .privilege_count = root->query->count,
-                         .ids = &id,
-                         .count = 1,
-                         .granted = root->granted};
+    struct privilege_question q = {.subject = &root->query->subject,
+                                   .type = "Folder",
+                                   .privileges = root->query->privileges,
+                                   .privilege_count = root->query->count,
+                                   .ids = &id,
+                                   .count = 1,
+                                   .granted = root->granted};
     memset(root->granted, 0, root->query->count * sizeof(*root->granted));
     return vim_authorization_ask(ctx, &q, err);
 }

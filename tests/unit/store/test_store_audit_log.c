@@ -180,12 +180,12 @@ static void test_no_cluster_beyond_the_caps(void **state) {
     struct err err = {0};
     (void)state;
     ASSERT_OK(cluster_store_insert(store, c[0], &with, &err), &err);
-    assert_int_equal(cluster_store_insert(store, c[1], &with, &err), ERR_DIRECTORY_FULL);
+    assert_int_equal(cluster_store_insert(store, c[1], &with, &err), ERR_INVENTORY_FULL);
     assert_non_null(strstr(err.text, "5 nodes"));
     assert_true(err.remedy[0]);
     err_clear(&err);
     ASSERT_OK(cluster_store_insert(store, c[3], &with, &err), &err);
-    assert_int_equal(cluster_store_insert(store, c[2], &with, &err), ERR_DIRECTORY_FULL);
+    assert_int_equal(cluster_store_insert(store, c[2], &with, &err), ERR_INVENTORY_FULL);
     assert_non_null(strstr(err.text, "2 Kubernetes clusters"));
     err_clear(&err);
     assert_int_equal(clusters(), 2);
@@ -194,7 +194,7 @@ static void test_no_cluster_beyond_the_caps(void **state) {
     free(c[1]->id);
     c[1]->id = str_dup(c[0]->id);
     c[1]->version_no = 2;
-    ASSERT_CODE(cluster_store_update(store, c[1], CLUSTER_PART_NODES, &with, &err), ERR_DIRECTORY_FULL, &err);
+    ASSERT_CODE(cluster_store_update(store, c[1], CLUSTER_PART_NODES, &with, &err), ERR_INVENTORY_FULL, &err);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM nodes"), 5);
     for (size_t i = 0; i < ARRAY_COUNT(c); i++)
         cluster_free(c[i]);
@@ -210,15 +210,15 @@ static void test_a_batch_up_to_the_caps(void **state) {
     for (size_t i = 0; i < ARRAY_COUNT(c); i++)
         items[i] = (struct cluster_batch_item){.cluster = c[i], .audit = line};
     ASSERT_OK(cluster_store_write_batch(store, &batch, &err), &err);
-    assert_int_equal(items[1].err.code, ERR_DIRECTORY_FULL);
+    assert_int_equal(items[1].err.code, ERR_INVENTORY_FULL);
     assert_int_equal(clusters(), 0); /* all or none */
     batch.is_atomic = false;
     ASSERT_OK(cluster_store_write_batch(store, &batch, &err), &err);
     assert_int_equal(items[0].err.code, 0);
-    assert_int_equal(items[1].err.code, ERR_DIRECTORY_FULL);
+    assert_int_equal(items[1].err.code, ERR_INVENTORY_FULL);
     for (size_t i = 0; i < ARRAY_COUNT(c); i++) { /* the first without room is the last that is tried */
         assert_int_equal(items[i].is_skipped, i > 1);
-        assert_int_equal(items[i].err.code, i == 1 ? ERR_DIRECTORY_FULL : 0);
+        assert_int_equal(items[i].err.code, i == 1 ? ERR_INVENTORY_FULL : 0);
     }
     assert_int_equal(clusters(), 1);
     assert_int_equal(lines(), 1);
@@ -228,7 +228,7 @@ static void test_a_batch_up_to_the_caps(void **state) {
     assert_int_equal(items[2].err.code, 0);
     assert_false(items[2].is_skipped);
     assert_int_equal(items[3].err.code, 0);
-    assert_int_equal(items[4].err.code, ERR_DIRECTORY_FULL);
+    assert_int_equal(items[4].err.code, ERR_INVENTORY_FULL);
     assert_int_equal(clusters(), 3);
     assert_int_equal(lines(), 3);
     batch.items = items;
@@ -250,7 +250,7 @@ static void *write_one(void *arg) {
     int rc;
     store_thread_begin();
     rc = cluster_store_insert(store, arg, &with, &err);
-    (void)atomic_fetch_add(rc == 0 ? &written : rc == ERR_DIRECTORY_FULL ? &refused : &others, 1);
+    (void)atomic_fetch_add(rc == 0 ? &written : rc == ERR_INVENTORY_FULL ? &refused : &others, 1);
     store_thread_end();
     return NULL;
 }
