@@ -2,6 +2,7 @@ noinst_LIBRARIES += src/config/libconfig.a
 src_config_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) $(OWN_MODEL) -iquote $(top_srcdir)/src/config $(YAML_CFLAGS)
 src_config_libconfig_a_SOURCES = \
     src/config/config_load.c \
+    src/config/config_report.c \
     src/config/config_yaml.c \
     src/config/daemon_config.h \
     src/config/option_table.c \

@@ -13,7 +13,6 @@
 #define TLS_PRIORITY_DEFAULT                                                                                  \
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:" \
     "-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:%SERVER_PRECEDENCE"
-#define THREADS_MAX 64U
 #define DRAIN_STEP_MS 2
 #define ANSWER_GRACE_MS 1000 /* for the last answers to leave */
 #define END_GRACE_MS 500     /* for the library to notice that its connections are closed */
@@ -21,12 +20,6 @@
 static void set_default_ms(int64_t *ms, int64_t value) {
     if (*ms <= 0)
         *ms = value;
-}
-
-unsigned httpd_threads(unsigned wanted) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned n = wanted ? wanted : cores > 0 ? (unsigned)cores : 1;
-    return n < THREADS_MAX ? n : THREADS_MAX;
 }
 
 static void set_defaults(struct httpd_options *o) {

@@ -14,6 +14,7 @@
 #include "limits.h"
 #include "str.h"
 
+#define THREADS_MAX 64U
 #define BACKLOG_COUNT 1024 /* the kernel lowers it to net.core.somaxconn */
 
 static int fail_address(const char *listen, const char *why, struct err *err) {
@@ -141,6 +142,12 @@ void httpd_listen_close(struct httpd *httpd) {
     if (httpd->listen_fd >= 0)
         (void)close(httpd->listen_fd);
     httpd->listen_fd = -1;
+}
+
+unsigned httpd_threads(unsigned wanted) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned n = wanted ? wanted : cores > 0 ? (unsigned)cores : 1;
+    return n < THREADS_MAX ? n : THREADS_MAX;
 }
 
 /* -- whether the descriptors that servers need fit in what the process may open ------------------------------------ */

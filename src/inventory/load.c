@@ -385,29 +385,6 @@ int inventory_load_due(const struct inventory_loading *given, struct inventory_d
 
 /* -- one cluster of the list: from the record as stored to what everyone sees of it -------------------------------- */
 
-struct inventory_cluster *inventory_cluster_ref(struct inventory_cluster *cluster) {
-    (void)atomic_fetch_add_explicit(&cluster->refs, 1, memory_order_relaxed);
-    return cluster;
-}
-
-void inventory_cluster_unref(struct inventory_cluster *cluster) {
-    if (!cluster || atomic_fetch_sub_explicit(&cluster->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    for (size_t i = 0; i < cluster->fragments_count; i++)
-        free(cluster->fragments[i].json);
-    free(cluster->fragments);
-    free(cluster->reason_partial);
-    free(cluster->search_text);
-    free(cluster->times);
-    free(cluster->stated.reason);
-    free(cluster->stated.source);
-    free(cluster->stated.by);
-    free(cluster->stated.placement_source);
-    object_set_done(&cluster->stated.placement);
-    cluster_free(cluster->record);
-    free(cluster);
-}
-
 /* Everybody who sees the cluster sees all of this. */
 static int make_search_text(struct inventory_cluster *entry, struct err *err) {
     const struct cluster *c = entry->record;

@@ -30,6 +30,7 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/registration.c \
     src/vcenter/extension/registration.h \
     src/vcenter/extension/registration_places.c \
+    src/vcenter/extension/registration_report.c \
     src/vcenter/extension/registration_role.c \
     src/vcenter/extension/registration_private.h \
     src/vcenter/extension/rotation.c \
