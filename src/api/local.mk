@@ -1,8 +1,8 @@
 noinst_LIBRARIES += src/api/libapi.a
 src_api_libapi_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_SERVICES) -iquote $(top_srcdir)/src/httpd $(OWN_API)
 src_api_libapi_a_SOURCES = \
-    src/api/core/api.c \
-    src/api/core/api.h \
+    src/api/api.c \
+    src/api/api.h \
     src/api/core/api_call.c \
     src/api/core/api_call.h \
     src/api/core/api_options.h \

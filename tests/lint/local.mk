@@ -50,7 +50,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/updates $(src_updates_libupdates_a_CPPFLAGS)'; \
 	  for folder in src/vcenter/doctor src/vcenter/events src/vcenter/extension src/vcenter/link src/vcenter/watch; do echo "$$folder $(src_vcenter_libvcenter_a_CPPFLAGS)"; done; \
 	  for folder in src/auth/accounts src/auth/login src/auth/rights src/auth/session src/auth/ldapdir; do echo "$$folder $(src_auth_libauth_a_CPPFLAGS)"; done; \
-	  for folder in src/api/core src/api/handlers/admin src/api/handlers/auth src/api/handlers/clusters src/api/handlers/hx src/api/handlers/vcenter; do echo "$$folder $(src_api_libapi_a_CPPFLAGS)"; done; \
+	  for folder in src/api src/api/core src/api/handlers/admin src/api/handlers/auth src/api/handlers/clusters src/api/handlers/hx src/api/handlers/vcenter; do echo "$$folder $(src_api_libapi_a_CPPFLAGS)"; done; \
 	  echo 'src/daemon $(src_daemon_kaasd_CPPFLAGS)'; \
 	  for folder in src/cli/commands src/cli/core; do echo "$$folder $(src_cli_kaasctl_CPPFLAGS)"; done; \
 	  echo 'CC $(CC)'; \
