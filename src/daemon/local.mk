@@ -6,6 +6,12 @@ src_daemon_kaasd_SOURCES = \
     src/daemon/events.def \
     src/daemon/machine_uuid.c \
     src/daemon/machine_uuid.h \
+    src/daemon/module_auth.c \
+    src/daemon/module_hyperflex.c \
+    src/daemon/module_inventory.c \
+    src/daemon/module_setup.c \
+    src/daemon/module_vcenter.c \
+    src/daemon/modules.def \
     src/daemon/notify.c \
     src/daemon/notify.h \
     src/daemon/wire.c \

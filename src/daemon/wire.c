@@ -10,12 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "access.h"
 #include "audit_store.h"
 #include "clock.h"
-#include "event_make.h"
 #include "fsutil.h"
-#include "http_client.h"
 #include "limits.h"
 #include "log.h"
 #include "notify.h"
@@ -32,14 +29,10 @@
 #define HASHING_THREADS 2U
 #define HASHING_NICE 10
 #define OUTSIDE_THREADS 4U
-#define SIGNON_THREADS 4U   /* half of the connections to the database that there are by default */
-#define KERBEROS_THREADS 8U /* most of what one does is waiting for the database */
-#define KERBEROS_QUEUE_COUNT 1024U
+#define SIGNON_THREADS 4U /* half of the connections to the database that there are by default */
 #define QUEUE_COUNT 256U
-#define PEM_BYTES_MAX (1024U * 1024U)
-#define CA_PEM_BYTES_MAX (4U * 1024U * 1024U) /* revocation lists of large CAs */
-#define DESCRIPTORS_OF_VCENTERS 512U          /* 64 of them: up to four calls and a watch each, connections for sign-ons beside */
-#define DESCRIPTORS_OF_FILES 64U /* standard streams, logs, files that are read, connections for looking at a new vCenter */
+#define DESCRIPTORS_OF_VCENTERS 512U /* 64 of them: up to four calls and a watch each, connections for sign-ons beside */
+#define DESCRIPTORS_OF_FILES 64U     /* standard streams, logs, files that are read, connections for looking at a new vCenter */
 
 /* -- parts ---------------------------------------------------------------------------------------------------------------- */
 
@@ -48,13 +41,6 @@ static void begin_hashing(void) {
     const id_t me = (id_t)gettid();
     store_thread_begin();
     (void)setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me) + HASHING_NICE); /* Linux: of this thread alone */
-}
-
-static int wire_make_pool(const struct worker_pool_options *wanted, struct worker_pool **out, struct err *err) {
-    struct worker_pool_options options = *wanted;
-    options.thread_begin = wanted->thread_begin ? wanted->thread_begin : store_thread_begin;
-    options.thread_end = store_thread_end;
-    return worker_pool_new(&options, out, err);
 }
 
 static int make_pools(struct wire *w, struct err *err) {
@@ -93,248 +79,12 @@ static int make_public_url(struct wire *w, struct err *err) {
     return 0;
 }
 
-static int make_inventory(struct wire *w, struct err *err) {
-    struct inventory_options options = {
-        .store = w->store,
-        .on_changes = wire_on_changes,
-        .on_gap = wire_on_gap,
-        .on_difference = wire_on_difference,
-        .on_change_arg = w,
-        .on_published = wire_on_published,
-        .on_published_arg = w,
-        .report_stale_after_ms = w->config.clusters_report_stale_after_ms,
-    };
-    int rc = inventory_new(&options, &w->parts.inventory, err);
-    return rc ? rc : event_maker_new(w->store, w->parts.inventory, &w->event_maker, err);
-}
-
 static int make_networks(struct wire *w, struct err *err) {
     int rc = net_policy_init(&w->vcenter_networks, "vcenter.allowed_networks",
                              (const char *const *)w->config.vcenter_allowed_networks.items, err);
     return rc ? rc
               : net_policy_init(&w->hx_networks, "hx.allowed_networks", (const char *const *)w->config.hx_allowed_networks.items,
                                 err);
-}
-
-static int make_platform(struct wire *w, struct err *err) {
-    const char *email = w->config.vcenter_admin_email;
-    int rc = manifest_log_new(&w->parts.manifest_log, err);
-    struct platform_options options = {
-        .store = w->store,
-        .seal = w->seal,
-        .version = PACKAGE_VERSION,
-        .extension_key = w->config.vcenter_extension_key,
-        .public_url = w->public_url,
-        .server_cert_pem = w->chain.certs[0].pem,
-        .admin_email = *email ? email : "noreply@localhost.invalid",
-        .networks = &w->vcenter_networks,
-        .view_privilege = w->config.auth_vcenter_view_privilege,
-        .inventory = w->parts.inventory,
-        .has_events = w->config.vcenter_events,
-        .manifest_log = w->parts.manifest_log,
-        .connect_timeout_ms = (long)w->config.vcenter_connect_timeout_ms,
-        .call_timeout_ms = (long)w->config.vcenter_call_timeout_ms,
-        .keepalive_ms = w->config.vcenter_keepalive_ms,
-        .login_certificate_days = (int)w->config.vcenter_login_certificate_days,
-        .key_bits = config_key_bits(&w->config),
-        .on_permissions = wire_on_permissions,
-        .on_permissions_arg = w,
-        .on_refused = wire_on_refused,
-        .on_written = wire_on_written,
-        .on_written_arg = w,
-    };
-    if (!rc)
-        rc = platform_new(&options, &w->parts.platform, err);
-    if (!rc)
-        wire_plug_in_work(w); /* before there are links: what they do without being told */
-    return rc;
-}
-
-static struct signon_limits signon_limits_of(const struct config *config) {
-    return (struct signon_limits){.sessions_max = (unsigned)config->auth_sessions_per_principal,
-                                  .per_s = (unsigned)config->auth_signon_rate};
-}
-
-static int make_signon(struct wire *w, struct err *err) {
-    struct signon_options options = {
-        .store = w->store,
-        .seal = w->seal,
-        .platform = w->parts.platform,
-        .inventory = w->parts.inventory,
-        .ldapdirs = w->parts.ldapdirs,
-        .issuer = *w->public_url ? w->public_url : "kaas",
-        .token_lifetime_ms = w->config.auth_token_lifetime_ms,
-        .session_lifetime_ms = w->config.auth_session_lifetime_ms,
-        .ticket_session_lifetime_ms = w->config.auth_clone_ticket_lifetime_ms,
-        .signing_key_lifetime_ms = w->config.auth_signing_key_lifetime_ms,
-        .signing_key_publish_ms = w->config.auth_signing_key_publish_ms,
-        .rights_fresh_ms = w->config.auth_rights_fresh_ms,
-        .maps_privileges = w->config.auth_vcenter_privilege_roles,
-        .directory_check_ms = w->config.auth_directory_live_check_ms,
-        .rights_rechecks_per_s = (unsigned)w->config.auth_rights_recheck_per_s,
-        .limits = signon_limits_of(&w->config),
-    };
-    return signon_new(&options, &w->parts.signon, err);
-}
-
-static int make_sealing(struct wire *w, struct err *err) {
-    struct sealing_options options = {.store = w->store, .seal = w->seal, .key_file = w->config.secrets_master_key_file};
-    return sealing_new(&options, &w->parts.sealing, err);
-}
-
-static int make_clusters(struct wire *w, struct err *err) {
-    struct clusters_options options = {
-        .store = w->store, .on_written = wire_on_written, .on_written_arg = w, .get_size = wire_get_size, .get_size_arg = w};
-    return clusters_new(&options, &w->parts.clusters, err);
-}
-
-static int make_access(struct wire *w, struct err *err) {
-    struct access_options options = {.store = w->store,
-                                     .on_written = wire_on_written,
-                                     .on_written_arg = w,
-                                     .maps_privileges = w->config.auth_vcenter_privilege_roles};
-    return access_new(&options, &w->parts.access, err);
-}
-
-static int make_identity(struct wire *w, struct err *err) {
-    const struct ldapdir_options options = {
-        .store = w->store,
-        .seal = w->seal,
-        .connect_timeout_ms = (long)w->config.ldap_connect_timeout_ms,
-        .call_timeout_ms = (long)w->config.ldap_call_timeout_ms,
-        .thread_begin = store_thread_begin,
-        .thread_end = store_thread_end,
-        .on_written = wire_on_written,
-        .on_written_arg = w,
-    };
-    return ldapdir_new(&options, &w->parts.ldapdirs, err);
-}
-
-static int make_folder_of(const char *path, struct err *err) {
-    _cleanup_free_ char *folder = str_dup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    if (!slash || slash == folder)
-        return 0;
-    *slash = 0;
-    return access(folder, F_OK) ? fs_make_dirs(folder, 0755, err) : 0;
-}
-
-/* The certificate that clients see: `cert_pem`, or the one that `config` names. One that cannot be used is told of in the log. */
-static void set_kerberos_certificate(struct wire *w, const struct config *config, const char *cert_pem) {
-    _cleanup_strbuf_ struct strbuf pem;
-    const char *path = config->auth_kerberos_channel_certificate;
-    struct err err = {0};
-    int rc = 0;
-    strbuf_init(&pem, PEM_BYTES_MAX);
-    if (!w->parts.kerberos)
-        return;
-    if (*path)
-        rc = fs_read_text(path, &pem, &err);
-    if (!rc)
-        rc = kerberos_set_certificate(w->parts.kerberos, *path ? pem.data : cert_pem, &err);
-    if (rc)
-        log_error(LOG_LEVEL_WARNING, "kerberos_channel_bindings", &err, "hint",
-                  "tokens that are bound to the TLS connection are taken without a look at what they are bound to", NULL);
-}
-
-static int make_kerberos(struct wire *w, struct err *err) {
-    const struct config *config = &w->config;
-    const struct kerberos_options options = {
-        .store = w->store,
-        .ldapdirs = w->parts.ldapdirs,
-        .keytab = config->auth_kerberos_keytab,
-        .replay_cache = config->auth_kerberos_replay_cache,
-        .realms = (const char *const *)config->auth_kerberos_realms.items,
-        .encryption_types = (const char *const *)config->auth_kerberos_encryption_types.items,
-        .looks_at_bindings = config->auth_kerberos_channel_bindings != 0,
-        .requires_pac = config->auth_kerberos_require_pac,
-        .live_check = (enum kerberos_live_check)config->auth_kerberos_live_check,
-        .is_privileged = wire_is_privileged,
-        .arg = w,
-    };
-    const struct worker_pool_options workers = {
-        .name = "kerberos", .threads = KERBEROS_THREADS, .queue_count = KERBEROS_QUEUE_COUNT};
-    struct err folder_err = {0};
-    int rc;
-    if (!*config->auth_kerberos_keytab)
-        return 0;
-    if (make_folder_of(config->auth_kerberos_replay_cache, &folder_err)) /* no reason not to start: health tells of it */
-        log_error(LOG_LEVEL_WARNING, "kerberos_folder", &folder_err, NULL);
-    rc = wire_make_pool(&workers, &w->parts.kerberos_pool, err);
-    if (!rc)
-        rc = kerberos_new(&options, &w->parts.kerberos, err);
-    if (!rc)
-        set_kerberos_certificate(w, config, w->chain.pem);
-    return rc;
-}
-
-static int make_peers(struct wire *w, struct err *err) {
-    const struct peers_options options = {
-        .store = w->store,
-        .kerberos = w->parts.kerberos,
-        .keytab = w->config.auth_kerberos_keytab,
-        .networks = &w->hx_networks,
-        .connect_timeout_ms = (long)w->config.peers_call_timeout_ms,
-        .call_timeout_ms = (long)w->config.peers_call_timeout_ms,
-        .check_every_ms = w->config.peers_check_interval_ms,
-        .thread_begin = store_thread_begin,
-        .thread_end = store_thread_end,
-        .on_news = wire_on_peer_news,
-        .on_news_arg = w,
-        .on_set = wire_on_peer_set,
-        .on_set_arg = w,
-    };
-    return peers_new(&options, &w->parts.peers, err);
-}
-
-static int wire_read_file(const char *path, char **out, struct err *err) {
-    _cleanup_strbuf_ struct strbuf text = {0};
-    int rc;
-    if (!*path)
-        return 0;
-    strbuf_init(&text, CA_PEM_BYTES_MAX);
-    rc = fs_read_text(path, &text, err);
-    if (rc)
-        return rc;
-    *out = strbuf_steal(&text);
-    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
-static int set_hx_ca(struct wire *w, const struct config *config, struct err *err) {
-    _cleanup_free_ char *pem = NULL;
-    int rc = wire_read_file(config->hx_ca_file, &pem, err);
-    return rc ? rc : hyperflex_set_ca(w->parts.hyperflex, pem, err);
-}
-
-static int make_hyperflex(struct wire *w, struct err *err) {
-    const struct hyperflex_options options = {
-        .store = w->store,
-        .seal = w->seal,
-        .networks = &w->hx_networks,
-        .names = (const char *const *)w->config.hx_names.items,
-        .call_timeout_ms = (long)w->config.hx_call_timeout_ms,
-        .read_every_ms = w->config.hx_read_interval_ms,
-        .public_url = w->public_url,
-        .version = PACKAGE_VERSION,
-        .publishes = w->config.hx_auto_publish,
-        .thread_begin = store_thread_begin,
-        .thread_end = store_thread_end,
-        .on_news = wire_on_hx_news,
-        .list_addresses = wire_list_hx_addresses,
-        .on_set = wire_on_hx_set,
-        .on_published = wire_on_hx_published,
-        .get_certificate = wire_get_certificate,
-        .ask_peer = wire_ask_peer,
-        .arg = w,
-    };
-    int rc = hyperflex_new(&options, &w->parts.hyperflex, err);
-    return rc ? rc : set_hx_ca(w, &w->config, err);
-}
-
-static int make_updates(struct wire *w, struct err *err) {
-    const struct updates_options options = {.store = w->store, .replica = w->replica_name, .version = PACKAGE_VERSION};
-    int rc = updates_new(&options, &w->parts.updates, err);
-    return rc ? rc : updates_configure(w->parts.updates, &w->config, err);
 }
 
 static bool is_leaving(void *arg) {
@@ -425,7 +175,7 @@ static int start_servers(struct wire *w, struct err *err) {
     set_doors(w, proxy, admin, &(struct httpd_client_ca){ca, crl}, doors);
     rc = httpd_check_descriptors(doors, WIRE_SERVERS, rest, err);
     if (!rc)
-        rc = make_folder_of(w->config.server_admin_socket, err);
+        rc = wire_make_folder_of(w->config.server_admin_socket, err);
     for (size_t i = 0; !rc && i < WIRE_SERVERS; i++) {
         struct httpd *server = NULL;
         rc = *doors[i].listen ? httpd_start(&doors[i], &server, err) : 0;
@@ -452,11 +202,22 @@ static int wire_make_store(struct wire *w, struct err *err) {
     return audit_store_set_place(w->store, w->config.state_dir, w->replica_name, err);
 }
 
+#define MODULE(name) &module_##name,
+const struct wire_module *const wire_modules[WIRE_MODULES] = {
+#include "modules.def"
+};
+#undef MODULE
+
+static int make_modules(struct wire *w, struct err *err) {
+    int rc = 0;
+    for (size_t i = 0; i < WIRE_MODULES && !rc; i++)
+        rc = wire_modules[i]->make ? wire_modules[i]->make(w, err) : 0;
+    return rc;
+}
+
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets,  make_public_url, wire_make_store, make_pools,         make_inventory,
-                                     make_networks, make_platform,   make_identity,   make_signon,        make_sealing,
-                                     make_clusters, make_access,     make_kerberos,   make_peers,         make_hyperflex,
-                                     make_updates,  make_api,        start_servers,   wire_start_periodic};
+    static part_fn *const parts[] = {make_secrets, make_public_url, wire_make_store, make_pools,         make_networks,
+                                     make_modules, make_api,        start_servers,   wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {
@@ -492,26 +253,33 @@ static void stop_servers(struct wire *w) {
     }
 }
 
-/* Who waits for vCenters, directories, KDCs and peers is ended at the same time: each may take some seconds. */
-static void *stop_platform(void *arg) {
-    struct wire *w = arg;
+struct stopping {
+    struct wire *wire;
+    void (*stop)(struct wire *w);
+    pthread_t thread;
+    bool has_thread;
+};
+
+static void *stop_module(void *arg) {
+    const struct stopping *s = arg;
     store_thread_begin();
-    platform_stop(w->parts.platform);
+    s->stop(s->wire);
     store_thread_end();
     return NULL;
 }
 
+/* Who waits for vCenters, directories, KDCs and peers is ended at the same time: each may take some seconds. */
 static void stop_waiting(struct wire *w) {
-    pthread_t thread;
-    const bool has_thread = w->parts.platform && !pthread_create(&thread, NULL, stop_platform, w);
-    ldapdir_stop(w->parts.ldapdirs);
-    peers_stop(w->parts.peers);
-    hyperflex_stop(w->parts.hyperflex);
-    updates_stop(w->parts.updates);
-    if (has_thread)
-        (void)pthread_join(thread, NULL);
-    else
-        platform_stop(w->parts.platform);
+    struct stopping all[WIRE_MODULES] = {{0}};
+    for (size_t i = 0; i < WIRE_MODULES; i++) {
+        all[i] = (struct stopping){.wire = w, .stop = wire_modules[i]->stop};
+        all[i].has_thread = all[i].stop && !pthread_create(&all[i].thread, NULL, stop_module, &all[i]);
+    }
+    for (size_t i = 0; i < WIRE_MODULES; i++)
+        if (all[i].has_thread)
+            (void)pthread_join(all[i].thread, NULL);
+        else if (all[i].stop)
+            all[i].stop(w);
 }
 
 static void stop_pools(struct wire *w) {
@@ -554,20 +322,9 @@ void wire_down(struct wire *w) {
     for (size_t i = 0; i < WIRE_SERVERS; i++)
         httpd_free(w->servers[i]);
     api_free(w->api);
-    peers_free(w->parts.peers);
-    hyperflex_free(w->parts.hyperflex);
-    updates_free(w->parts.updates);
-    kerberos_free(w->parts.kerberos);
-    worker_pool_free(w->parts.kerberos_pool);
-    ldapdir_free(w->parts.ldapdirs);
-    access_free(w->parts.access);
-    clusters_free(w->parts.clusters);
-    signon_free(w->parts.signon);
-    sealing_free(w->parts.sealing);
-    platform_free(w->parts.platform);
-    manifest_log_free(w->parts.manifest_log);
-    event_maker_free(w->event_maker);
-    inventory_free(w->parts.inventory);
+    for (size_t i = WIRE_MODULES; i--;)
+        if (wire_modules[i]->drop)
+            wire_modules[i]->drop(w);
     worker_pool_free(w->parts.database);
     worker_pool_free(w->parts.hashing);
     worker_pool_free(w->parts.signons);
@@ -611,7 +368,7 @@ static int reload_certificate(struct wire *w, const struct config *fresh, struct
     if (!rc)
         rc = reload_service(w, fresh, chain.pem, key, err);
     if (!rc)
-        set_kerberos_certificate(w, fresh, chain.pem);
+        wire_set_kerberos_certificate(w, fresh, chain.pem);
     return rc ? rc : platform_set_server_cert(w->parts.platform, chain.certs[0].pem, err); /* the records name it */
 }
 
@@ -641,10 +398,8 @@ static int reload_all(struct wire *w, struct err *err) {
         rc = scrape_token_read(&fresh, &token, err);
     if (!rc)
         rc = reload_certificate(w, &fresh, err);
-    if (!rc)
-        rc = set_hx_ca(w, &fresh, err);
-    if (!rc)
-        rc = updates_configure(w->parts.updates, &fresh, err);
+    for (size_t i = 0; i < WIRE_MODULES && !rc; i++)
+        rc = wire_modules[i]->reload ? wire_modules[i]->reload(w, &fresh, err) : 0;
     if (rc)
         return rc;
     wire_set_scrape_token(w, &token);
@@ -652,7 +407,7 @@ static int reload_all(struct wire *w, struct err *err) {
     scheduler_wake(w->scheduler, "updates");
     log_set_level((enum log_level)(LOG_LEVEL_ERROR + fresh.log_level));
     log_set_format((enum log_format)fresh.log_format);
-    signon_set_limits(w->parts.signon, signon_limits_of(&fresh));
+    signon_set_limits(w->parts.signon, wire_signon_limits(&fresh));
     config_print_unreloadable(&w->config, &fresh, &unreloadable);
     if (unreloadable.len)
         log_event(LOG_LEVEL_NOTICE, "restart_needed", "options", unreloadable.data, NULL);

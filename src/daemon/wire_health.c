@@ -4,12 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "access.h"
-#include "accounts.h"
 #include "digest.h"
-#include "ldapdirs.h"
 #include "log.h"
-#include "platform_health.h"
 #include "secret.h"
 #include "str.h"
 #include "wire_private.h"
@@ -85,40 +81,16 @@ static void check_reload(struct wire *wire, struct findings *out) {
     findings_add(out, &f);
 }
 
-/* By a session key, which others can see, somebody may sign in as its owner. */
-static void check_session_key(struct wire *wire, struct findings *out) {
-    struct finding f = {.step = "session_key", .since_ms = wire->parts.started_at_ms};
-    if (!wire->config.auth_vcenter_session_key)
-        return;
-    finding_say(&f, FINDING_WARNING,
-                "auth.vcenter.session_key is \"allow\": whoever can list the sessions of a vCenter can sign in "
-                "as any person who is signed in there");
-    finding_advise(&f, "give programs a service account with --may-delegate, and set the option to \"services\"");
-    findings_add(out, &f);
-}
-
 void wire_check_health(void *arg, struct findings *out) {
     struct wire *wire = arg;
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->parts.inventory);
     wire_health_check_start(wire, out);
     wire_health_check_store(wire, out);
-    inventory_check_health(wire->parts.inventory, wire->parts.started_at_ms, out);
     check_settings(wire, out);
     check_reload(wire, out);
-    sealing_check_health(wire->parts.sealing, wire->parts.started_at_ms, out);
-    platform_check_health(wire->parts.platform, wire->parts.started_at_ms, out);
-    ldapdir_check_health(wire->parts.ldapdirs, out);
-    kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, out);
-    check_session_key(wire, out);
-    backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, out);
-    updates_check_health(wire->parts.updates, out);
-    access_check_users(wire->parts.access, wire->parts.started_at_ms, out);
-    if (!snapshot)
-        return;
-    access_check_grants(snapshot->platform->grants, snapshot->platform->grants_count, wire->parts.started_at_ms, out);
-    services_check_health(snapshot->platform, out);
-    peers_check_health(wire->parts.peers, snapshot->platform, out);
-    hyperflex_check_health(wire->parts.hyperflex, snapshot->platform, out);
+    for (size_t i = 0; i < WIRE_MODULES; i++)
+        if (wire_modules[i]->check_health)
+            wire_modules[i]->check_health(wire, snapshot ? snapshot->platform : NULL, out);
 }
 
 /* -- changes of it in the log -------------------------------------------------------------------------------------------- */
@@ -164,10 +136,9 @@ static void note_changes(struct health_log *log, const struct findings *checks) 
 void wire_log_health(struct wire *wire) {
     struct findings checks = {0};
     wire_health_check_store(wire, &checks);
-    ldapdir_check_health(wire->parts.ldapdirs, &checks);
-    kerberos_check_health(wire->parts.kerberos, wire->config.auth_kerberos_keytab, &checks);
-    backup_health_check(&wire->backup, wire->config.backup_warn_after_ms, &checks);
-    updates_check_health(wire->parts.updates, &checks);
+    for (size_t i = 0; i < WIRE_MODULES; i++)
+        if (wire_modules[i]->logs_health)
+            wire_modules[i]->check_health(wire, NULL, &checks);
     note_changes(&wire->health_log, &checks);
     findings_done(&checks);
 }

@@ -8,9 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "ldapdirs.h"
 #include "metric.h"
-#include "platform_health.h"
 #include "wire_private.h"
 
 /* -- the process ------------------------------------------------------------------------------------------------------------------ */
@@ -101,24 +99,14 @@ static void write_pools(const struct wire *wire, struct metric_page *page) {
         worker_pool_write_metrics(pools[i].workers, page, pools[i].name, NULL, NULL);
 }
 
-static void write_backup(const struct wire *wire, struct metric_page *page) {
-    const int64_t last_ms = backup_health_last_ms(&wire->backup);
-    if (last_ms)
-        metric_sample(page, METRIC_BACKUP_LAST, (double)last_ms / 1000);
-}
-
 void wire_write_metrics(void *arg, struct metric_page *page) {
-    const struct wire *wire = arg;
+    struct wire *wire = arg;
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(wire->parts.inventory);
     write_process(wire, page);
     write_servers(wire, page);
     write_pools(wire, page);
-    write_backup(wire, page);
     store_write_metrics(wire->store, page);
-    inventory_write_metrics(wire->parts.inventory, page);
-    signon_write_metrics(wire->parts.signon, page);
-    platform_write_metrics(wire->parts.platform, page);
-    ldapdir_write_metrics(wire->parts.ldapdirs, page);
-    peers_write_metrics(wire->parts.peers, page);
-    hyperflex_write_metrics(wire->parts.hyperflex, snapshot ? snapshot->platform : NULL, page);
+    for (size_t i = 0; i < WIRE_MODULES; i++)
+        if (wire_modules[i]->write_metrics)
+            wire_modules[i]->write_metrics(wire, snapshot ? snapshot->platform : NULL, page);
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "api.h"
+#include "backoff.h"
 #include "backup_health.h"
 #include "clusters.h"
 #include "daemon_config.h"
@@ -31,6 +32,83 @@
 
 /* The doors of the daemon, in the order in which they are opened. */
 enum wire_server { WIRE_TLS, WIRE_PROXY, WIRE_SERVICE, WIRE_ADMIN, WIRE_SERVERS };
+
+struct wire;
+
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define RETRY_QUICK \
+    { .first_ms = 250, .max_ms = 5000, .jitter_percent = 20 }
+#define RETRY_SLOW \
+    { .first_ms = 5000, .max_ms = 60000, .jitter_percent = 20 }
+
+/* Periodic work of a module; the members are those of struct periodic. */
+struct wire_tick {
+    const char *name; /* by which scheduler_wake finds it */
+    int64_t period_ms;
+    unsigned jitter_percent;
+    struct backoff retry;
+    int (*run)(struct wire *w, struct err *err);
+    bool runs_before_ready; /* else it waits for the end of start-up */
+};
+#define WIRE_TICKS_MAX 5 /* of a module */
+#define WIRE_CALLS_MAX 40
+
+struct wire_call {
+    struct wire *wire;
+    struct wire_tick tick;
+};
+
+/* A module of the daemon: all that the daemon knows of it. What is NULL the module does not have. */
+struct wire_module {
+    int (*make)(struct wire *w, struct err *err);
+    /* Ends what waits in it for somebody outside. Called in a thread of its own, beside those of other modules; may take seconds. */
+    void (*stop)(struct wire *w);
+    void (*drop)(struct wire *w); /* frees it, or what there is of it */
+    /* Reads what it keeps in memory: at start-up, and when changes were missed. */
+    int (*load)(struct wire *w, struct err *err);
+    int (*on_change)(struct wire *w, const struct change *change, struct err *err); /* of any kind */
+    int (*reload)(struct wire *w, const struct config *config, struct err *err);    /* ERR_CONFIG: what was before goes on */
+    /* `platform` NULL: the inventory has not been read yet, or this is for the log. */
+    void (*check_health)(struct wire *w, const struct inventory_platform *platform, struct findings *out);
+    bool logs_health; /* changes of it are told in the log, too */
+    void (*write_metrics)(struct wire *w, const struct inventory_platform *platform, struct metric_page *page);
+    struct wire_tick ticks[WIRE_TICKS_MAX];                                    /* those that have `run` */
+    void (*set_periods)(const struct config *config, struct wire_tick *ticks); /* of those that are configured */
+};
+
+#define MODULE(name) extern const struct wire_module module_##name;
+#include "modules.def"
+#undef MODULE
+#define MODULE(name) WIRE_MODULE_##name,
+enum {
+#include "modules.def"
+    WIRE_MODULES
+};
+#undef MODULE
+extern const struct wire_module *const wire_modules[WIRE_MODULES];
+
+/* Members of a module that are one call. */
+#define MODULE_DO(name, call)          \
+    static void name(struct wire *w) { \
+        (call);                        \
+    }
+#define MODULE_TRY(name, call)                         \
+    static int name(struct wire *w, struct err *err) { \
+        (void)err;                                     \
+        return (call);                                 \
+    }
+#define MODULE_CHECK(name, call)                                                                        \
+    static void name(struct wire *w, const struct inventory_platform *platform, struct findings *out) { \
+        (void)platform;                                                                                 \
+        (call);                                                                                         \
+    }
+#define MODULE_MEASURE(name, call)                                                                          \
+    static void name(struct wire *w, const struct inventory_platform *platform, struct metric_page *page) { \
+        (void)platform;                                                                                     \
+        (call);                                                                                             \
+    }
 
 #define HEALTH_CHECKS_MAX 80U
 
@@ -64,7 +142,9 @@ struct wire {
     int64_t audit_lost_told;      /* lines already told of in the log; the periodic work's own */
     struct health_log health_log; /* likewise */
     struct backup_health backup;
-    struct event_maker *event_maker; /* likewise */
+    struct event_maker *event_maker;        /* likewise */
+    struct wire_call calls[WIRE_CALLS_MAX]; /* periodic work, of all modules */
+    size_t calls_count;
 
     atomic_bool is_ready;
     atomic_bool is_leaving;  /* SIGTERM has come; server.drain runs */
@@ -75,30 +155,25 @@ struct wire {
     struct scrape_token scrape_token;
 };
 
-/* Periodic work of the daemon, and what links do by themselves (wire_periodic.c). */
+/* Periodic work of the daemon and its modules (wire_periodic.c). */
 int wire_start_periodic(struct wire *wire, struct err *err);
-void wire_plug_in_work(struct wire *wire);
 
-/* What the api and the services need from their siblings, and what they tell (wire_glue.c). */
-bool wire_is_privileged(void *arg, const char *principal_id, const struct group_set *groups);
+/* What modules are handed of the daemon (wire_glue.c). */
+int wire_make_pool(const struct worker_pool_options *wanted, struct worker_pool **out, struct err *err);
+/* The folder that this file is to stand in, with those above it. */
+int wire_make_folder_of(const char *path, struct err *err);
+/* *out stays as it was where `path` is "". */
+int wire_read_file(const char *path, char **out, struct err *err);
+/* Of modules, for the daemon (module_auth.c). The certificate that clients see: `cert_pem`, or the one that `config` names. One that cannot be used is told of in the log. */
+void wire_set_kerberos_certificate(struct wire *w, const struct config *config, const char *cert_pem);
+struct signon_limits wire_signon_limits(const struct config *config);
+
+/* Changes, names, lines of the log (wire_glue.c). */
 bool wire_get_name(void *arg, const char *id, char *out);
-bool wire_get_size(void *arg, size_t *clusters, size_t *nodes);
-void wire_on_written(void *arg);
-void wire_on_published(void *arg);
-void wire_on_permissions(void *arg, const char *vcenter_id, const char *user);
-void wire_on_refused(void *arg, const char *vcenter_id, const char *text);
+void wire_on_written(void *arg); /* a module has written to the database: its own list sees it at once */
 int wire_on_changes(void *arg, const struct change_list *changes);
 int wire_on_gap(void *arg);
-void wire_on_difference(void *arg, const struct inventory_difference *difference);
-void wire_on_hx_news(void *arg, const struct hx_status *status);
-int wire_list_hx_addresses(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err);
-void wire_on_hx_set(void *arg);
-void wire_on_hx_published(void *arg, const struct hx_publication *publication);
-int wire_ask_peer(void *arg, const char *hx_id, const struct hyperflex_request *request, struct hx_peer_result *out, long *status,
-                  struct err *err);
-int wire_get_certificate(void *arg, char **out, struct err *err);
-void wire_on_peer_news(void *arg, const struct hx_peer *peer);
-void wire_on_peer_set(void *arg);
+int wire_load(struct wire *wire, struct err *err); /* `load` of all modules */
 void wire_log_audit(void *arg, const struct audit_record *record);
 void wire_log_lock(void *arg, const char *problem, const char *sql);
 
