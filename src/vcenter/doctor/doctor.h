@@ -16,7 +16,7 @@
 
 struct platform;
 
-/* In the order in which they are done and told. */
+/* The steps, in the order in which the doctor runs and reports them. */
 enum doctor_step {
     DOCTOR_NAME,       /* does the vCenter's name resolve */
     DOCTOR_PORT,       /* is the SDK port open */
@@ -27,9 +27,9 @@ enum doctor_step {
     DOCTOR_WAY,        /* one finding for each login way */
     DOCTOR_LOGIN,      /* our own login */
     DOCTOR_CLOCK,      /* do our clocks agree */
-    DOCTOR_PRIVILEGES, /* of our session */
+    DOCTOR_PRIVILEGES, /* does our session have the privileges that it needs */
     DOCTOR_RECORD,     /* is the extension record ours and current */
-    DOCTOR_ADDRESS,    /* does server.public_url show the certificate that the record names */
+    DOCTOR_ADDRESS,    /* does server.public_url show the certificate that our extension record names */
     DOCTOR_MANIFEST,   /* has the vCenter fetched our plug-in manifest */
     DOCTOR_SESSIONS,   /* how many sessions of ours there are */
     DOCTOR_WATCH,      /* is the vCenter watched */
@@ -47,7 +47,7 @@ void doctor_report_done(struct doctor_report *report); /* NULL is allowed */
 
 #define DOCTOR_LIMIT_MS 40000
 
-/* Examines one vCenter, registered or only added. Blocks, not much longer than DOCTOR_LIMIT_MS: in the worker `outside`, never in the
- * vCenter's own. What is wrong at the vCenter is an answer, not an error. ERR_NOT_FOUND, ERR_BUSY (this vCenter is being examined already,
- * or too many are), ERR_NOMEM, errors of store.h. */
+/* Examines one vCenter, registered or only added. Blocks, not much longer than DOCTOR_LIMIT_MS: call it in the worker pool `outside`, never in the vCenter's
+ * own. A fault of the vCenter is a finding, not an error. *out is given back by doctor_report_done. ERR_NOT_FOUND, ERR_BUSY (this vCenter is being examined
+ * already, or too many are), ERR_NOMEM, errors of store.h. */
 int doctor_examine(struct platform *platform, const char *vcenter_id, struct doctor_report *out, struct err *err);

@@ -1,10 +1,10 @@
 /* Makes events for vCenters out of what changes in the inventory. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where a Kubernetes cluster is, and its state, follow from what was reported and what is observed, in memory only; so the inventory is compared with
- * what the vCenters were told of (event_store.h), and the events are written with what is told from now on. One replica does that, under a lease, for which each
- * asks every 10 seconds; a second in which nothing has changed costs no statement.
- * Events about grants are made where grants are written. */
+ * Place and state of a Kubernetes cluster are derived in memory from reports and observations. So the maker compares the inventory with what each vCenter
+ * was told last (event_store.h), and writes the new events together with what the vCenter has been told from now on. One replica does this, under a lease,
+ * which every replica asks for every 10 seconds. A call when nothing has changed costs no SQL statement. Events about grants are made where grants are
+ * written. */
 #pragma once
 
 #include "err.h"
@@ -13,7 +13,7 @@ struct event_maker;
 struct inventory;
 struct store;
 
-/* Both are borrowed. ERR_NOMEM. Freed by event_maker_free; NULL is allowed there. */
+/* Makes an event maker; store and inventory are borrowed. ERR_NOMEM. Freed by event_maker_free; NULL is allowed there. */
 int event_maker_new(struct store *store, struct inventory *inventory, struct event_maker **out, struct err *err);
 void event_maker_free(struct event_maker *maker);
 

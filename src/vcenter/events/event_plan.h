@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EVENTS_A_MINUTE 10U /* in one vCenter: what people can read, and less than a vCenter makes of its own */
+#define EVENTS_A_MINUTE 10U /* for each vCenter: as many as people can read, and fewer than a vCenter makes itself */
 #define EVENT_WINDOW_MS 60000
 
-/* What was posted in this minute. All-zero at first. */
+/* How many events were posted in the current minute. All-zero at first. */
 struct event_budget {
     int64_t since_ms; /* monotonic clock: when the minute began */
     unsigned used;
@@ -17,10 +17,11 @@ struct event_budget {
 
 /* What to do with the events that wait. */
 struct event_plan {
-    size_t singles; /* so many of the oldest are posted now */
-    bool folds;     /* of the others each vSphere cluster gets one summary instead */
+    size_t singles; /* the number of oldest events to post one by one now */
+    bool folds;     /* all other events are replaced by one summary for each vSphere cluster */
 };
 
-/* A minute that is over ends here. While a minute lasts, what is beyond it waits for the next one; when one begins with more than it has room for, half of
- * it shows the oldest, so that people see what began, and half is for summaries. */
+/* Plans what to do with `waiting` events; starts a new minute in `budget` when the last is over. If more wait than the minute has room for, those for which
+ * there is no room wait for the next minute; but in a minute that has posted none yet, the oldest EVENTS_A_MINUTE / 2 are posted, so that people see what
+ * began, and the others are folded. */
 struct event_plan event_plan_make(struct event_budget *budget, size_t waiting, int64_t now_ms);

@@ -1,4 +1,4 @@
-/* The record by which a vCenter knows us: what it should be, whose it is, in what it differs. Layer 4 (vcenter).
+/* Our extension record at a vCenter: builds the wanted one, tells whose a found one is, and compares the two. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -29,7 +29,7 @@ struct extension_record {
     const char *email;
 };
 
-/* Which record: of which key, made for the how-manieth time (vcenter_store.h). */
+/* Names an extension record: its key, and how many times we have registered (vcenter_store.h). */
 struct extension_name {
     const char *key;
     unsigned registration_no;
@@ -41,7 +41,7 @@ int extension_record_make(const struct link_env *env, const struct extension_nam
                           struct err *err);
 void extension_record_done(struct extension_record *record); /* NULL is allowed */
 
-/* The same with key and number as they are now in the database: what the record of this vCenter should be. Also errors of store.h. */
+/* Builds the record with key and number as the database has them now for this vCenter. As extension_record_make; also errors of store.h. */
 int extension_record_make_current(const struct link_env *env, const struct vcenter *vc, struct extension_record *out,
                                   struct err *err);
 
@@ -59,7 +59,7 @@ const char *extension_record_owner(const struct vim_extension *found);
 size_t extension_record_compare(const struct vim_extension *found, const struct vim_extension *wanted, const char *api_version,
                                 const char *out[EXTENSION_DIFFERENCES_MAX]);
 
-/* A number that changes when a member of the record does; the time of the last heartbeat is left out. For comparing in memory only. */
+/* A hash over the members of the record, without lastHeartbeatTime. For comparing in memory only. */
 uint64_t extension_record_digest(const struct vim_extension *record);
 
 /* Whether writing `wanted` over `found` makes vCenter forget the login certificate (a changed subjectName does). */

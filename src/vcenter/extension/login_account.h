@@ -1,8 +1,9 @@
-/* The account of the vCenter that kaasd logs in by where certificates cannot: set, tested, removed while everything goes on. Layer 4 (vcenter).
+/* The account by which kaasd logs in to a vCenter where it cannot log in by certificate: sets, tests and removes it without interrupting other work. Layer 4
+ * (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Order: one login with the new account, which shows what it may -> stored as pending -> tied to our record, if it is a service account -> active, the
- * old credential retired -> the link's own session is exchanged. A kill in between leaves pending beside active (rotation.h). */
+ * Order: one login with the new account, which shows what it may -> stored as pending -> tied to our record, if it is a service account -> active, the old
+ * credential retired -> the link's own session is exchanged. A kill in between leaves pending beside active (rotation.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include "principal.h"
 #include "vcenter.h"
 
-/* What is stored. */
+/* The stored account, without its password. */
 struct login_account {
     char *user;
     enum credential_kind kind; /* never CREDENTIAL_CERTIFICATE */
@@ -22,17 +23,17 @@ struct login_account {
 };
 void login_account_done(struct login_account *account); /* frees the texts; NULL is allowed */
 
-/* Reads the one in force; no password. ERR_NOT_FOUND: kaasd logs in by certificate, or not at all. Errors of store.h and seal.h. */
+/* Reads the account in force. login_account_done frees *out. ERR_NOT_FOUND: kaasd logs in by certificate, or not at all. Errors of store.h and seal.h. */
 int login_account_load(struct link *link, struct login_account *out, struct err *err);
 
 /* A privilege that an account lacks. */
 struct login_account_lack {
     const char *privilege;  /* static */
     char *object_id, *name; /* of the object: "group-d1", "Datacenters"; "domain-c7", "DC0/HX-East" */
-    bool is_needed;         /* without it the account is of no use to us; else a part of the work is lost */
+    bool is_needed;         /* kaasd cannot use the account without it; else a part of the work is lost */
 };
 
-/* What a login with an account came to. Zeroed before; login_account_verdict_done gives it back, filled or not. */
+/* The result of a login with an account. Zero it before; login_account_verdict_done frees it, filled or not. */
 struct login_account_verdict {
     char *user;
     enum credential_kind kind;
@@ -46,21 +47,22 @@ void login_account_verdict_done(struct login_account_verdict *verdict); /* NULL 
 struct login_account_request {
     struct actor actor;
     enum credential_kind kind; /* never CREDENTIAL_CERTIFICATE */
-    const char *user;          /* for a test: NULL, the stored one */
+    const char *user;          /* NULL in a test: the stored account */
     const char *password;      /* the caller wipes it */
 };
 
-/* Logs in once with what is stored or given and looks what it may; stores nothing. What is stored and was refused before is not sent again. 0 with a
- * verdict, whatever it is. ERR_NOT_FOUND: none is stored; ERR_NOT_REGISTERED; errors of store.h and seal.h. */
+/* Logs in once with the stored or the given account and looks which privileges it has; stores nothing. A stored password that was refused before is not sent
+ * again. Returns 0 with any verdict. ERR_NOT_FOUND: no account is stored; ERR_NOT_REGISTERED; errors of store.h and seal.h. */
 int login_account_test(struct link *link, const struct login_account_request *request, struct login_account_verdict *out,
                        struct err *err);
 
-/* Logs in by this account from now on, instead of by certificate or another account. The link's own session goes on until the new one stands. *out tells
- * what it lacks, as far as it came to that. ERR_CREDENTIALS (refused), ERR_FORBIDDEN (a needed privilege is missing, named with its object): nothing was
- * changed; ERR_NOT_REGISTERED, ERR_CONFLICT (somebody else is at it), ERR_UNAVAILABLE (the inventory has not been read yet), errors of vim.h and store.h. */
+/* Makes kaasd log in by this account from now on, instead of by certificate or another account. The link keeps its session until the new one is made. *out
+ * lists what the account lacks, as far as that was looked at. ERR_CREDENTIALS (refused), ERR_FORBIDDEN (a needed privilege is missing, named with its
+ * object): nothing was changed; ERR_NOT_REGISTERED, ERR_CONFLICT (somebody else is changing the registration), ERR_UNAVAILABLE (the inventory has not been
+ * read yet), errors of vim.h and store.h. */
 int login_account_set(struct link *link, const struct login_account_request *request, struct login_account_verdict *out,
                       struct err *err);
 
-/* Forgets the account and logs in by a new certificate from now on. *left (freed by the caller, NULL: nothing) tells what stays behind at the vCenter.
- * ERR_NOT_FOUND: there is none; ERR_CONFLICT: no certificate can log in there, nothing was changed; else as above. */
+/* Forgets the account and makes kaasd log in by a new certificate. *left (freed by the caller) names what stays behind at the vCenter; NULL: no memory for
+ * it. ERR_NOT_FOUND: there is no account; ERR_CONFLICT: no certificate can log in there, nothing was changed; else as login_account_set. */
 int login_account_remove(struct link *link, const struct actor *actor, char **left, struct err *err);

@@ -16,11 +16,11 @@
 
 struct reconcile_result {
     struct record_note note; /* how things stand now; the link keeps a copy (link_report) */
-    bool was_repaired;       /* something was written now: note.repaired names it */
-    bool has_news;           /* state, problem or repair differ from the last run: worth a log line */
+    bool was_repaired;       /* this run wrote to the record: note.repaired names the members */
+    bool has_news;           /* state or problem differs from the last run, or this run repaired: worth a log line */
 };
 
-/* Compares and repairs with the link's own session; blocks: in the link's worker pool. A record that may not or cannot be repaired is a result (0 with
- * note.problem), not a failure: everything else goes on. ERR_NOT_REGISTERED (nothing to do; state is not touched), ERR_BUSY (a registration
- * runs: ask again), errors of vim.h (record unknown) and ERR_NOMEM. *out is filled but for errors before the first look. */
+/* Compares and repairs the record with the link's own session; blocks: in the link's worker pool. A record that may not or cannot be repaired is a result (0
+ * with note.problem), not an error. ERR_NOT_REGISTERED (nothing to do; state is not touched), ERR_BUSY (a registration runs: ask again), errors of vim.h
+ * (record unknown) and ERR_NOMEM. *out is filled but for errors before the record is looked up. */
 int reconcile_run(struct link *link, struct reconcile_result *out, struct err *err);

@@ -15,9 +15,9 @@ struct record_note {
     int64_t reconciled_at_ms;            /* wall clock of the last comparison; 0: never */
     int64_t repaired_at_ms;              /* wall clock of the last repair by any replica; 0: never */
     char repaired[RECORD_MEMBERS_BYTES]; /* what was repaired then: "version, server" */
-    char begun[RECORD_MEMBERS_BYTES];    /* what a repair that has not got through yet is about; "": there is none */
+    char begun[RECORD_MEMBERS_BYTES];    /* members that an unfinished repair is about; "": there is none */
     char differs[RECORD_MEMBERS_BYTES];  /* members that still differ */
-    char problem[ERR_TEXT_BYTES];        /* what keeps it from being as it should be; "": nothing */
+    char problem[ERR_TEXT_BYTES];        /* why the record is not as it should be; "": no problem */
     char remedy[ERR_REMEDY_BYTES];
-    int64_t problem_since_ms; /* wall clock; 0: there is none */
+    int64_t problem_since_ms; /* wall clock; 0: there is no problem */
 };

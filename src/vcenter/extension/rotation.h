@@ -1,9 +1,9 @@
-/* What we log in with, replaced while everything goes on: a new login certificate, a new password. Layer 4 (vcenter).
+/* Replaces the login credential while the link works on: a new login certificate, a new password. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Order: new key stored as pending (committed) -> vCenter is told by our own session -> login with it -> active, the old one retired. A kill
- * in between leaves pending beside active: both are tried at a login, and the work below finishes what was begun. It always goes
- * forward: vCenter may have been told, so a pending key is never thrown away while it might be the one that vCenter knows. */
+ * Order: new key stored as pending (committed) -> vCenter is told by our own session -> login with it -> active, the old one retired. A kill in between
+ * leaves pending beside active: a login tries both, and LINK_WORK_RENEW finishes what was begun. It always goes forward: vCenter may have been told, so a
+ * pending key is never thrown away while it might be the one that vCenter knows. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +13,9 @@
 #include "link.h"
 #include "principal.h"
 
-/* Makes a new login certificate and moves to it; in the link's worker pool, blocks. ERR_NOT_REGISTERED, ERR_CONFLICT (we log in by an account;
- * or a registration runs), ERR_UPSTREAM_DENIED (our session lacks Extension.Update), errors of vim.h and store.h: after one that left
- * the outcome open LINK_WORK_RENEW finishes it. */
+/* Makes a new login certificate and moves to it; in the link's worker pool, blocks. ERR_NOT_REGISTERED, ERR_CONFLICT (we log in by an account; or a
+ * registration runs), ERR_UPSTREAM_DENIED (our session lacks Extension.Update), errors of vim.h and store.h: if one left the outcome open, LINK_WORK_RENEW
+ * finishes the rotation. */
 int rotation_rotate(struct link *link, const struct actor *actor, struct err *err);
 
 /* Takes over the new password of the account that we log in by: tried once, then stored. ERR_NOT_REGISTERED, ERR_CREDENTIALS (refused: nothing

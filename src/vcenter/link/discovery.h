@@ -1,4 +1,4 @@
-/* Reading what lies below: vSphere clusters and the HX clusters among them. Layer 4 (vcenter).
+/* Reads the vSphere clusters of a vCenter and the HX clusters among them. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -17,22 +17,22 @@ struct discovery_result {
     unsigned vsphere_clusters;
     unsigned hx_clusters;          /* present now */
     unsigned added, changed, gone; /* HX clusters */
-    char **ignored_keys;           /* look like HX but name no cluster that is there */
+    char **ignored_keys;           /* extension keys that look like HX but name no cluster of this vCenter */
     size_t ignored_count;
     int64_t scanned_at_ms;
-    struct refused_rows refused; /* what the database refuses; the others are saved */
+    struct refused_rows refused; /* objects that the database refuses; the others are saved */
     bool differs_from_watch;     /* the full read showed something else than the watch knew: a defect, corrected by this run */
 };
 void discovery_result_done(struct discovery_result *result); /* NULL is allowed */
 
-/* Brings the database up to what was read, by whomever. `out` may be NULL. ERR_UPSTREAM_DENIED: nothing was seen where there was something, and our session lacks
- * the right to see; errors of vim.h and store.h. */
+/* Writes to the database what `read` differs in; the watch or discovery_run has read it. `out` may be NULL. Blocks. ERR_UPSTREAM_DENIED: `read` has no
+ * clusters, the database has some, and our session lacks the right to see them; errors of vim.h and store.h. */
 int discovery_save(struct link *link, const struct watch_inventory *read, struct discovery_result *out, struct err *err);
 
-/* Asks whether our session may see the inventory at all. ERR_UPSTREAM_DENIED if not. Blocks. */
+/* Asks whether our session has System.View and System.Read on the root folder. ERR_UPSTREAM_DENIED if not; errors of vim.h. Blocks. */
 int discovery_check_rights(struct link *link, struct err *err);
 
-/* Reads vSphere clusters and extension keys of the vCenter, compares them with what the watch knows, and brings the database up to them.
- * A difference that does not pass is counted (watch_note_difference) and told in the result. `out` may be NULL. Blocks; identical runs are not
- * shared here. Errors of vim.h and store.h. */
+/* Reads vSphere clusters and extension keys of the vCenter, compares them with what the watch knows, and writes them to the database. A difference that is
+ * still there after several reads is counted (watch_note_difference) and told in the result. `out` may be NULL. Blocks; identical runs are not shared here.
+ * Errors of vim.h and store.h. */
 int discovery_run(struct link *link, struct discovery_result *out, struct err *err);

@@ -1,4 +1,4 @@
-/* What links are given: who we are, the store and the seal, how we talk to vCenters, the audit log. Layer 4 (vcenter).
+/* What all links share: our identity, the store and the seal, how we talk to vCenters, the audit log. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -37,23 +37,23 @@ struct platform_options {
     const char *view_privilege;        /* "System.Read" */
     const struct net_policy *networks; /* where vCenters may be; borrowed; NULL: anywhere */
     struct inventory *inventory;       /* what runs on which vSphere cluster; borrowed; NULL: nothing is known to run anywhere */
-    struct manifest_log *manifest_log; /* who fetched the plug-in's manifest; NULL: nobody notes it */
+    struct manifest_log *manifest_log; /* notes who fetched the plug-in's manifest; NULL: not noted */
     bool has_events;                   /* vCenters are told of Kubernetes clusters in their events */
     long connect_timeout_ms, call_timeout_ms;
     int64_t keepalive_ms;
     int login_certificate_days; /* how long a new login certificate is valid; 0: LOGIN_CERTIFICATE_DAYS */
-    int key_bits;               /* of its key; 0: X509_KEY_BITS */
-    /* The permissions of a user of this vCenter have changed; NULL: of anybody. From a thread of the watch; may be NULL. */
+    int key_bits;               /* of the key of a new login certificate; 0: X509_KEY_BITS */
+    /* Called when the permissions of a user of this vCenter have changed; `user` NULL: perhaps those of anybody. From a thread of the watch; may be NULL. */
     void (*on_permissions)(void *arg, const char *vcenter_id, const char *user);
     void *on_permissions_arg;
-    /* The database does not take this object of a vCenter (path, id and why), all others are saved. From a thread of the watch; may be NULL. */
+    /* Called when the database refuses an object of a vCenter (`text`: path, id and why); all others are saved. From a thread of the watch; may be NULL. */
     void (*on_refused)(void *arg, const char *vcenter_id, const char *text);
     void *on_refused_arg;
-    void (*on_written)(void *arg); /* after own writes to the database: bring them into the inventory; may be NULL */
+    void (*on_written)(void *arg); /* called after own writes to the database: brings them into the inventory; may be NULL */
     void *on_written_arg;
 };
 
-/* One for all links, which outlives them. Everything but the certificate is set before there are links. */
+/* One for all links; outlives them. All but the certificate is set before the first link is made. */
 struct link_env {
     struct platform *platform;                   /* whose links they are */
     struct platform_options options;             /* with copied texts; the certificate: link_env_get_server_cert */
@@ -69,7 +69,7 @@ void link_env_done(struct link_env *env);
 
 /* A copy of the certificate that public_url shows, for the caller to free. *out is NULL with 0 when it is unknown. ERR_NOMEM. */
 int link_env_get_server_cert(const struct link_env *env, char **out, struct err *err);
-/* Takes another one, NULL: unknown. *differs tells whether it was another one. ERR_NOMEM. */
+/* Replaces the certificate by a copy of this one; NULL: unknown. *differs tells whether the two differ. ERR_NOMEM. */
 int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *differs, struct err *err);
 
 /* How a client reaches this vCenter, with the time limits that are configured; for vim_client_new. Texts are borrowed. */
@@ -79,24 +79,24 @@ struct vim_options link_env_client(const struct link_env *env, const struct vcen
 void link_env_note_written(const struct link_env *env);
 
 #define SESSION_AGENT_PRODUCT "Harmony-KaaS/"
-/* "Harmony-KaaS/1.0 (<installation>; replica-3)"; the client of one task has its name behind: "...; replica-3; registration)". Caller
+/* The user agent of our clients: "Harmony-KaaS/1.0 (<installation>; replica-3)"; that of a task ends with its name: "...; replica-3; registration)". Caller
  * frees; NULL without memory. */
 char *session_agent(const struct link_env *env, const char *task);
 
 /* -- the audit log of what is done to vCenters ----------------------------------------------------------------------------- */
 
-/* The line that `actor` (NULL: this replica by itself) does `what` to a vCenter: action, object and reason as far as they are known. Texts are borrowed. */
+/* Makes the audit line of `actor` (NULL: this replica by itself) doing `what` to a vCenter: action, object and reason as far as known. Texts are borrowed. */
 struct audit_record platform_audit_make(const struct link_env *env, const struct actor *actor, const struct audit_event *what);
 
 /* An operation under way: its id in audit_store.h; "": it has not begun. */
 struct platform_begun {
     char id[UUID_TEXT_BYTES];
 };
-/* Writes that it begins, before anything is done at the vCenter: if that cannot be written nothing may be done. What this replica does by itself
- * and tries again and again is one operation as long as it has not ended. Errors of store.h. */
+/* Writes that an operation begins, before anything is done at the vCenter: if this fails, nothing may be done. What this replica does by itself and tries
+ * again and again is one operation as long as it has not ended. Errors of store.h. */
 int platform_audit_begin(const struct link_env *env, const struct audit_record *line, struct platform_begun *begun,
                          struct err *err);
-/* Ends, if it is open, what this replica had begun by itself and something else has completed. */
+/* Ends with success the open operation of this line, if there is one: this replica began it by itself, and something else has completed it. */
 void platform_audit_finish(const struct link_env *env, const struct audit_record *line);
-/* Writes how it ended, begun or not: 0 or ERR_*. If that cannot be written, what was begun is closed with an unknown outcome later. */
+/* Writes how the operation ended (`rc`: 0 or ERR_*), begun or not. If that cannot be written, a begun operation is closed later with an unknown outcome. */
 void platform_audit_end(const struct link_env *env, const struct audit_record *line, int rc, const struct platform_begun *begun);

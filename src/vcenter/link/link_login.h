@@ -15,26 +15,26 @@
 struct login_credential {
     unsigned generation; /* 0: none */
     enum credential_kind kind;
-    char *cert_pem, *key_pem; /* CREDENTIAL_CERTIFICATE; with a generation of 0 a certificate may still be there, for probes */
+    char *cert_pem, *key_pem; /* CREDENTIAL_CERTIFICATE; generation 0: a certificate that is not stored, for probes */
     char *user, *password;    /* the other kinds */
     int64_t created_at_ms;    /* wall clock */
 };
 void login_credential_done(struct login_credential *c); /* NULL is allowed */
 
-/* Generations of accounts whose password was refused, the newest first: it is never sent again; accounts get locked by that. */
+/* Generations of accounts whose password was refused, the last two, newest first. Such a password is never sent again, since vCenter locks accounts after a
+ * few failures. */
 struct login_refusals {
     atomic_ullong items[2]; /* generation and, in the last 8 bits, enum err_cause */
 };
 bool login_is_refused(const struct login_refusals *refusals, unsigned generation);
-/* Why it was; ERR_CAUSE_NONE if it was not. */
+/* Why the password of this generation was refused; ERR_CAUSE_NONE if it was not. */
 enum err_cause login_refusal_cause(const struct login_refusals *refusals, unsigned generation);
 void login_note_refused(struct login_refusals *refusals, unsigned generation, enum err_cause cause);
 
 /* What a link can log in with. Guarded by the link. */
 struct login_material {
     struct login_credential active, pending;
-    struct login_refusals
-        *refusals; /* of the link, for all who log in with what is stored; NULL: none are known, and none are noted */
+    struct login_refusals *refusals; /* of the link; NULL: no refusal is looked up or noted */
 };
 void login_material_done(struct login_material *m);
 
@@ -45,25 +45,25 @@ int login_material_load(struct store *store, struct seal *seal, const char *vcen
 /* Retires the credential in this state, if there is one. Errors of store.h. */
 int login_credential_retire(struct store *store, const char *vcenter_id, enum credential_state state, struct err *err);
 
-/* Stores a new pending credential with its sealed secret and sets its generation. An earlier pending one is retired first. */
+/* Stores a new pending credential with its sealed secret and sets its generation. An earlier pending one is retired first. Errors of store.h and seal.h. */
 int login_credential_save_pending(struct store *store, struct seal *seal, const char *vcenter_id, struct login_credential *c,
                                   struct err *err);
 
 #define LOGIN_CERTIFICATE_DAYS 730
 
-/* Makes a new login certificate for a vCenter: self-signed, named after its extension key, valid for these days (0:
- * LOGIN_CERTIFICATE_DAYS), with a key of these bits (0: X509_KEY_BITS). ERR_NOMEM, ERR_INTERNAL. */
+/* Makes a new login certificate for a vCenter: self-signed, named after its extension key, valid for `valid_days` (0: LOGIN_CERTIFICATE_DAYS), with a key of
+ * `key_bits` (0: X509_KEY_BITS). ERR_NOMEM, ERR_INTERNAL. */
 int login_credential_make(const struct vcenter *vc, int valid_days, int key_bits, struct login_credential *out, struct err *err);
 
 /* Copies an account (never CREDENTIAL_CERTIFICATE). ERR_NOMEM. */
 int login_credential_take_account(enum credential_kind kind, const char *user, const char *password, struct login_credential *out,
                                   struct err *err);
 
-/* Tells vCenter about a credential: stores the certificate, or ties the service account to our record; nothing for other accounts. The
- * record must be there; `client` needs Extension.Update. Set last: writing the record may clear it. */
+/* Tells vCenter about a credential: stores the certificate there, or ties the service account to our record; does nothing for other accounts. Our record must
+ * be there; `client` needs Extension.Update. Call it last: writing the record may clear the certificate. Errors of vim.h. */
 int login_credential_tell(struct vim_client *client, const struct vcenter *vc, const struct login_credential *c, struct err *err);
 
-/* What came of one way. */
+/* The outcome of one login way. */
 struct login_attempt {
     enum vim_strategy strategy;
     bool works;
@@ -75,14 +75,14 @@ struct login_attempt {
  * permission at all there; ERR_UPSTREAM: that vCenter has no service accounts; errors of vim.h. */
 int login_by_account(struct vim_client *client, const struct login_credential *c, struct err *err);
 
-/* The action of the audit log by which a credential of this kind comes into force; static. */
+/* The action of the audit log under which a credential of this kind becomes active; static. */
 const char *login_change_action(enum credential_kind kind);
 
-/* The way of an account of this kind. */
+/* The login way of an account of this kind. */
 enum vim_strategy login_way_of_account(enum credential_kind kind);
 
-/* Probes each way in order of preference without changing anything at the vCenter: by certificate (any with its key will do), then by the
- * account unless that is NULL; its password is sent once. Returns the number filled in. */
+/* Probes each login way in order of preference without changing anything at the vCenter: by certificate (any certificate with its key will do), then by
+ * `account` (NULL: not), whose password is sent once. Returns the number of attempts filled in. */
 size_t login_probe(struct vim_client *client, const struct vcenter *vc, const struct login_credential *certificate,
                    const struct login_credential *account, struct login_attempt out[LOGIN_STRATEGIES_MAX]);
 

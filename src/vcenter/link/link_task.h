@@ -1,8 +1,8 @@
 /* Tasks at a vCenter beside its link: their sessions, and the right to change the registration. Layer 4 (vcenter); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A login whose answer was lost, a kill -9, a connection cut in the wrong moment leave a session at vCenter that nobody holds any more. All
- * sessions of ours bear a user agent with installation and replica, so that the next login can find them in sessionList. */
+ * A login whose answer was lost, a kill -9 or a connection cut in the wrong moment leaves a session at vCenter that no client uses any more. All our
+ * sessions have a user agent with installation and replica, so that session_sweep can find them in sessionList. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +13,9 @@
 #include "vim.h"
 #include "vim_session.h"
 
-/* Whose session one is, by its user agent. */
+/* Who has made a session, by its user agent. */
 enum session_owner { SESSION_OF_OTHERS, SESSION_OF_LINK, SESSION_OF_TASK };
-/* `ours` is session_agent without task. Any version of ours counts; another installation or replica does not. Pure. */
+/* Tells whose session it is: `ours` is session_agent without task. Any version of ours counts as ours; another installation or replica does not. Pure. */
 enum session_owner session_owner_of(const char *user_agent, const char *ours);
 
 /* Makes a client of its own for one task at the link's vCenter, not logged in. The link's own session is never touched by it. End it by
@@ -25,18 +25,19 @@ int session_open_task(struct link *link, const char *task, struct vim_client **o
 /* Logs out and frees. If a session may have been left behind, the link is asked to sweep. NULL is allowed. */
 void session_close_task(struct link *link, struct vim_client *client);
 
-/* Ends all sessions of this replica but that of the link and that of `client`, which asks; sessions of tasks only if no task of the link is
- * under way, or if it is the one that asks: else ERR_BUSY, ask again. Needs Sessions.TerminateSession: ERR_UPSTREAM_DENIED without. */
+/* Ends all sessions of this replica but that of the link and that of `client`, the caller's. Sessions of tasks are spared while a task other than the
+ * caller's is under way: ERR_BUSY then, call again. Needs Sessions.TerminateSession: ERR_UPSTREAM_DENIED without. ERR_CANCELED if the link is retired; errors
+ * of vim.h. */
 int session_sweep(struct link *link, struct vim_client *client, struct err *err);
 
-/* link_work_fn: as session_sweep with the link's own session. A missing privilege is no failure: status tells it. */
+/* link_work_fn: session_sweep with the link's own session. Returns 0 if the privilege is missing: vc_status.h tells of that. */
 int session_sweep_work(struct link *link, struct err *err);
 
 /* -- the right to change one vCenter's registration: one holder at a time, over all replicas ----------------------- */
 
-/* Registering, unregistering, repairing, rotating and removing a vCenter take it. Within this process link_begin_admin keeps others away, between
- * replicas a lease in the database ("vcenter:<instance UUID>", two minutes, prolonged between steps). A replica that was killed and comes
- * back under its name is the same holder and need not wait. */
+/* Whoever registers, unregisters, repairs, rotates or removes a vCenter takes this lease. Within this process link_begin_admin keeps others away, between
+ * replicas a lease in the database ("vcenter:<instance UUID>", two minutes, prolonged between steps). A replica that was killed and comes back under its name
+ * is the same holder and need not wait. */
 
 struct admin_lease {
     struct link *link;     /* NULL: nothing is held */
@@ -44,14 +45,14 @@ struct admin_lease {
     char holder[40];
 };
 
-/* Takes it. Blocks for the database, not for other holders: ERR_CONFLICT says who works there. Errors of store.h. */
+/* Takes the lease. Blocks for the database, not for other holders: ERR_CONFLICT says who holds it. Errors of store.h. */
 int admin_lease_take(struct link *link, struct admin_lease *out, struct err *err);
 
-/* The same for a person's command: what this or another kaasd does by itself (a repair, a renewal) takes moments, so waits up to five seconds
- * for the other holder. Longer work, such as another person's registration, is still ERR_CONFLICT. */
+/* As admin_lease_take, for a person's command: waits up to five seconds for another holder, since what a kaasd does by itself (a repair, a renewal) takes
+ * moments. Longer work, such as another person's registration, is still ERR_CONFLICT. */
 int admin_lease_await(struct link *link, struct admin_lease *out, struct err *err);
 
-/* Prolongs it when that is due. ERR_CONFLICT if another one holds it now: stop the work. Errors of store.h. */
+/* Prolongs the lease if it was taken or prolonged 15 s ago or earlier. ERR_CONFLICT if another holder has it now: stop the work. Errors of store.h. */
 int admin_lease_renew(struct admin_lease *lease, struct err *err);
 
 /* Gives it back; the lease in the database ends by itself if that fails. NULL and an empty one are allowed. */

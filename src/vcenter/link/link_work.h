@@ -1,9 +1,9 @@
 /* Work that links do when asked or from time to time: kinds, and how it went. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A piece of work is a bit: asked for twice before it runs, it is done once. Functions are plugged in per kind (platform_set_work), asked
- * for with link_request, and run one after the other in the link's worker pool, only while the link is connected; what is asked for earlier waits.
- * A run that fails is tried again with back-off (1 s to 60 s) until it succeeds. */
+ * A kind of work is a bit: asked for twice before it runs, it is done once. Functions are plugged in per kind (platform_set_work), asked for with
+ * link_request, and run one after the other in the link's worker pool, only while the link is connected; requests before that wait. A run that fails is
+ * tried again with back-off (1 s to 60 s) until it succeeds. */
 #pragma once
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ enum link_work {
     LINK_WORK_RENEW = 1U << 3,     /* the login certificate: its age, a rotation that was left half done */
     LINK_WORK_SWEEP = 1U << 4,     /* sessions of ours that nobody holds any more are ended */
     LINK_WORK_EVENTS = 1U << 5,    /* events that wait are posted */
-    LINK_WORK_LOGIN = 1U << 6,     /* our session is one of the account that is in force */
+    LINK_WORK_LOGIN = 1U << 6,     /* the link's session is exchanged if the account in force is another one */
     LINK_WORK_VERDICTS = 1U << 7,  /* privileges and clocks are judged */
 };
 #define LINK_WORK_COUNT 8
@@ -41,7 +41,7 @@ struct link_work_kind {
     bool is_for_health; /* a failure is shown as a warning in health */
 };
 
-/* How a piece of work stands at one link. */
+/* The state of one kind of work at one link. */
 struct link_work_state {
     const char *name;         /* static; NULL: no such kind */
     bool is_wanted;           /* asked for and not done yet */
@@ -56,7 +56,7 @@ struct link_work_state {
 struct link_slot {
     struct link_work_state state;
     int64_t not_before_ms; /* monotonic clock: after a failure */
-    int64_t next_ms;       /* monotonic clock: by period; 0: not planned */
+    int64_t next_ms;       /* monotonic clock: next run by period; 0: not planned */
 };
 
 /* Belongs to one link. Every function takes the lock itself. */
@@ -71,7 +71,7 @@ void link_queue_init(struct link_queue *queue, const struct link_work_kind *kind
 /* Gives back what link_queue_init made. */
 void link_queue_done(struct link_queue *queue);
 
-/* Asks for the work of these bits; what failed just now is due at once again. Kinds that are not plugged in are left out. */
+/* Asks for the work of these bits, to run at once, also where a failed run waits to be tried again. Kinds that are not plugged in are left out. */
 void link_queue_add(struct link_queue *queue, unsigned bits);
 /* Asks for what is done at each connect. */
 void link_queue_add_at_connect(struct link_queue *queue);
@@ -80,7 +80,7 @@ void link_queue_add_at_connect(struct link_queue *queue);
 bool link_queue_is_due(struct link_queue *queue, int64_t now_ms);
 /* Takes the next work that may run; NULL: none. */
 const struct link_work_kind *link_queue_take(struct link_queue *queue, int64_t now_ms);
-/* Notes how a run went; what failed is asked for again, later. */
+/* Notes how a run ended; after a failure the work is asked for again, after the back-off. */
 void link_queue_note(struct link_queue *queue, const struct link_work_kind *kind, int rc, const struct err *err);
 
 /* Copies the states of the kinds there are; returns their number. */

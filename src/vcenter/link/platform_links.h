@@ -41,14 +41,14 @@ void platform_set_installation(struct platform *platform, const char *uuid);
  * no manifest. Copied; before the first platform_sync. */
 void platform_set_plugin_version(struct platform *platform, const char *version);
 
-/* What its links are given; lives as long as the platform. */
+/* The environment that its links share; lives as long as the platform. */
 const struct link_env *platform_env(const struct platform *platform);
 
-/* The settings given to platform_new; valid while the room lives. The server certificate may change meanwhile: ask by link_env_get_server_cert. */
+/* The options given to platform_new; valid as long as the platform. The server certificate may change meanwhile: ask by link_env_get_server_cert. */
 const struct platform_options *platform_options_of(const struct platform *platform);
 
-/* The certificate that public_url shows was replaced: the extension records are to name the new one (asks for LINK_WORK_RECONCILE if it
- * differs). Copied; NULL: unknown. ERR_NOMEM. */
+/* Notes that the certificate that public_url shows was replaced: the extension records are to name the new one (asks for LINK_WORK_RECONCILE if it differs).
+ * Copied; NULL: unknown. ERR_NOMEM. */
 int platform_set_server_cert(struct platform *platform, const char *cert_pem, struct err *err);
 
 /* Plugs in a kind of work that links do (link_work.h); copied. Before the first platform_sync; a second call for a bit replaces the first. */
@@ -74,10 +74,10 @@ struct link **platform_list(struct platform *platform, size_t *count);
 /* Calls `fn` for each link that is there now, holding a reference meanwhile. */
 void platform_each(struct platform *platform, void (*fn)(struct link *link, void *arg), void *arg);
 
-/* Something of this vCenter has changed, perhaps what we log in to it with (CHANGE_VCENTER): its link looks. Does not block. */
+/* Notes that this vCenter has changed, perhaps its login credential (CHANGE_VCENTER): asks its link for LINK_WORK_LOGIN. Does not block. */
 void platform_note_login_changed(struct platform *platform, const char *vcenter_id);
 
-/* The nodes of clusters have changed (CHANGE_CLUSTER): the watches look for the new ones. Does not block. */
+/* Notes that nodes of clusters have changed (CHANGE_CLUSTER): the watches read the list of nodes again. Does not block. */
 void platform_note_clusters_changed(struct platform *platform);
 /* As above, of one cluster. */
 void platform_note_cluster_changed(struct platform *platform, const char *cluster_id);

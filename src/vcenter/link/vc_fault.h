@@ -1,13 +1,13 @@
-/* What is wrong between us and a vCenter, in stable words: the one place that decides it. Layer 4 (vcenter).
+/* The faults between us and a vCenter, as stable words: the one place that decides which fault it is. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include "err.h"
 #include "extension_record.h"
 
-/* What is judged of a vCenter, each by itself. */
+/* The three things that are judged of a vCenter. */
 enum verdict_kind {
-    VERDICT_REACHABLE,  /* name, port, TLS, and that it is the one that we mean */
+    VERDICT_REACHABLE,  /* name, port, TLS, and the vCenter's identity */
     VERDICT_VALID,      /* our certificate or account is accepted, the session lives, the clocks agree */
     VERDICT_AUTHORISED, /* our session has all privileges that it needs */
     VERDICT_KINDS
@@ -22,14 +22,14 @@ enum vc_fault {
     VC_FAULT_COUNT
 };
 const char *vc_fault_name(enum vc_fault fault); /* "port_closed"; NULL for none; static */
-/* The general sentence; NULL for none; static. */
+/* The fault's general description; NULL for VC_FAULT_NONE; static. */
 const char *vc_fault_text(enum vc_fault fault);
-/* Which verdict it spoils; not to be asked of none. */
+/* The verdict that this fault turns to "no". Not for VC_FAULT_NONE. */
 enum verdict_kind vc_fault_verdict(enum vc_fault fault);
 #define VC_REMEDY_BYTES ERR_REMEDY_BYTES
-/* What to do, with the vCenter's name as people type it. */
+/* Writes to `out` what to do about the fault; `name` is the vCenter's name as people type it. */
 void vc_fault_remedy(enum vc_fault fault, const char *name, char out[VC_REMEDY_BYTES]);
 
-/* The fault that an error of a call to a vCenter tells of; none where it says nothing about the vCenter, as when there is no memory. `record`: how our
- * extension record stands as far as is known, by which a refused certificate is one whose record is gone. */
+/* The fault behind an error of a call to a vCenter; VC_FAULT_NONE if the error says nothing about the vCenter (no memory). `record`: last known state of our
+ * extension record: if it is missing, a refused login is VC_FAULT_NOT_REGISTERED. */
 enum vc_fault vc_fault_of(const struct err *err, enum record_state record);

@@ -15,8 +15,8 @@ enum vc_credential_kind {
     VC_CREDENTIAL_TICKET,
     VC_CREDENTIAL_PASSWORD,
     VC_CREDENTIAL_PLUGIN, /* the session id that the vSphere Client gives to a plug-in; the vCenter makes a clone ticket of it */
-    VC_CREDENTIAL_KEY,    /* nothing is proved but that there is such a session, and that it is this user's */
-    VC_CREDENTIAL_USER,   /* nothing is proved but that there is such a user, who is a person */
+    VC_CREDENTIAL_KEY,    /* a session key: proves only that there is such a session, and that it is this user's */
+    VC_CREDENTIAL_USER,   /* a user name: proves only that there is such a user, who is a person */
 };
 
 /* A credential to check. Borrowed. */
@@ -26,8 +26,8 @@ struct vc_credential {
     const char *secret; /* cookie, ticket, password, the session id that the vSphere Client gave to a plug-in, or a key */
 };
 
-/* Checks a credential. out->is_extension tells that the session belongs to an extension or another program.
- * ERR_CREDENTIALS, ERR_UNPROCESSABLE (a session key where a cookie is needed), errors of vim.h. */
+/* Checks a credential and fills *out with its user; vim_user_session_done frees it. out->is_extension: the session belongs to an extension or another
+ * program. ERR_CREDENTIALS, ERR_UNPROCESSABLE (a session key where a cookie is needed), errors of vim.h. */
 int vc_people_check(struct link *link, const struct vc_credential *credential, struct vim_user_session *out, struct err *err);
 
 /* Asks which of `objects` (vSphere clusters of this vCenter) the person may view: by session key if given, else by user name. The answer
@@ -35,6 +35,6 @@ int vc_people_check(struct link *link, const struct vc_credential *credential, s
 int vc_people_ask_rights(struct link *link, const struct vim_user_session *who, const struct object_set *objects,
                          struct object_set *out, struct err *err);
 
-/* Has the person one of these privileges on the root folder? Asked as above. *out is set. Errors of vim.h. */
+/* Asks whether the person has one of these privileges on the root folder, as vc_people_ask_rights does; *out gets the answer. Errors of vim.h. */
 int vc_people_ask_root(struct link *link, const struct vim_user_session *who, const struct vim_root_query *privileges, bool *out,
                        struct err *err);

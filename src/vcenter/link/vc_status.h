@@ -1,4 +1,4 @@
-/* How things stand at a vCenter, asked now. Layer 4 (vcenter).
+/* The state of a vCenter, asked now. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -19,7 +19,7 @@
 struct vc_status {
     struct vcenter vc;
     struct link_report report; /* report.record: what the last comparison found and did */
-    struct vim_about about;    /* texts NULL when it could not be asked */
+    struct vim_about about;    /* texts NULL if the vCenter could not be asked */
     enum record_state record;
     char *record_version;                               /* NULL without record */
     const char *differences[EXTENSION_DIFFERENCES_MAX]; /* static texts */
@@ -28,20 +28,21 @@ struct vc_status {
     size_t attempts_count;
     bool has_certificate;
     struct x509_info certificate;           /* the active login certificate */
-    enum credential_kind login_kind;        /* of what we log in with */
-    char *login_account;                    /* where that is an account; else NULL */
+    enum credential_kind login_kind;        /* of the active login credential */
+    char *login_account;                    /* user of that credential if it is an account; else NULL */
     struct x509_info seen;                  /* the certificate vCenter shows now; `pem` NULL: it could not be asked */
-    bool is_trusted;                        /* that it is the one we trust */
+    bool is_trusted;                        /* `seen` is the certificate that we trust */
     const char *missing[VC_PRIVILEGES_MAX]; /* static texts: privileges our own session lacks on the root folder */
     size_t missing_count;
     const char
-        *limits[VC_PRIVILEGES_MAX]; /* static texts: what the registration cannot do by itself, and for want of which privilege */
+        *limits[VC_PRIVILEGES_MAX]; /* static texts: what kaasd cannot do by itself, and which privilege it lacks for that */
     size_t limits_count;
-    struct verdicts verdicts;  /* with privileges asked now */
-    struct watch_report watch; /* how this replica watches it */
+    struct verdicts verdicts;  /* privileges are asked now */
+    struct watch_report watch; /* this replica's watch of the vCenter */
     int64_t checked_at_ms;
 };
 
-/* Asks the vCenter. One that cannot be reached is an answer too: 0 with report.state. Blocks: in the link's worker pool. ERR_NOMEM, errors of store.h. */
+/* Asks the vCenter and fills *out; vc_status_done frees it. Returns 0 also if the vCenter cannot be reached: report.state says so. Blocks: in the link's
+ * worker pool. ERR_NOMEM, errors of store.h. */
 int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err);
 void vc_status_done(struct vc_status *status); /* NULL is allowed */

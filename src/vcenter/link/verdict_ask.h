@@ -16,13 +16,15 @@ struct verdict_need {
     const char *privilege, *lost;
     bool is_vital; /* nothing works without it */
 };
-/* Number `i` of them, from 0; one without privilege behind the last. */
+/* The needed privilege number `i`, from 0; behind the last one, `privilege` is NULL. */
 struct verdict_need verdict_need(size_t i);
 
-/* Asks by the session that `client` has, in one call for up to a hundred objects: the root folder first, then each vSphere cluster that carries Kubernetes or HX
- * clusters, at last those that HX has registered and our account does not see (is_unseen_hx). *out is malloc'ed: path, missing privileges and the fault of each are filled in. Who may not even ask has no privilege. ERR_NOT_FOUND without a
+/* Asks by the session of `client`, in one call for up to a hundred objects: the root folder, then each vSphere cluster that carries Kubernetes or HX
+ * clusters, those asked about before that we may not see any more, and those that HX has registered and our account does not see (is_unseen_hx). *out is
+ * malloc'ed: path, missing privileges and the fault of each are filled in. A session that may not even ask lacks every privilege. ERR_NOT_FOUND without a
  * session, ERR_NOMEM, errors of vim.h. */
 int verdict_ask(struct link *link, struct vim_client *client, struct verdict_object **out, size_t *count, struct err *err);
 
-/* The work LINK_WORK_VERDICTS: asks by the link's own session, looks at the clock, and takes the outcome over. Logs in only where there is no session. */
+/* link_work_fn of LINK_WORK_VERDICTS: verdict_ask by the link's own session, then reads the vCenter's clock; gives both to the link. ERR_CANCELED if the link
+ * has no session; else errors of verdict_ask and vim.h. */
 int verdict_work(struct link *link, struct err *err);

@@ -1,9 +1,9 @@
 /* Which virtual machine is which node: pure. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A node's machine is the one with its instance UUID; if there is none, the one that it was bound to, if that is there and has lost its
- * configuration for now (its files cannot be read); if there is none, the one with its BIOS UUID, in one byte order or the other; if
- * there is none, the one with its VM name. Several machines that fit equally well are no answer: a copy of a machine keeps name and BIOS UUID. Templates are never nodes. */
+ * A node's machine is the first of these that exists: the machine with its instance UUID; the machine that it was bound to, if that has lost its
+ * configuration for now (its files cannot be read); the machine with its BIOS UUID, in one byte order or the other; the machine with its VM name. If several
+ * machines fit equally well the node has none, since a copy of a machine keeps name and BIOS UUID. Templates are never nodes. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "vim_extension.h"
 #include "vim_watch.h"
 
-/* What is known of an object of a vCenter; each kind has some of the members. Texts are the owner's; NULL: unknown. */
+/* What is known of an object of a vCenter; each kind has some of the members. Texts belong to whoever has the object; NULL: unknown. */
 struct watch_object {
     char *moref; /* never NULL */
     char *name, *parent_moref;
@@ -25,15 +25,15 @@ struct watch_object {
     enum vm_connection connection;
     bool is_template;
     enum host_connection host_connection;
-    bool is_plain; /* a cluster above a host outside of any cluster */
+    bool is_plain; /* vCenter's compute resource of a host that is in no cluster */
 };
 
-/* What was found for one target. */
+/* The machine found for one target (node). */
 struct node_found {
     const struct watch_object *vm; /* NULL: none, or several */
-    enum vm_match match;           /* how; VM_MATCH_NONE without a machine */
+    enum vm_match match;           /* by what it was found; VM_MATCH_NONE without a machine */
     bool is_ambiguous;             /* several machines fit equally well */
-    bool is_by_moref;              /* it is the one that was bound, and has no configuration now */
+    bool is_by_moref;              /* it is the machine that the node was bound to, and has no configuration now */
 };
 
 struct node_matcher;
@@ -42,16 +42,16 @@ struct node_matcher;
 int node_matcher_new(const struct node_target *targets, size_t count, struct node_matcher **out, struct err *err);
 void node_matcher_free(struct node_matcher *matcher); /* NULL is allowed */
 
-/* Forgets what was looked at: begins a new round. */
+/* Forgets the machines looked at: begins a new round. */
 void node_matcher_reset(struct node_matcher *matcher);
 /* Looks at one machine, which must live until the round ends. Its cost grows with the logarithm of the number of targets. */
 void node_matcher_look(struct node_matcher *matcher, const struct watch_object *vm);
-/* The verdict on target `i` after all machines were looked at. */
+/* The machine of target `i`; call it after node_matcher_look of all machines. */
 struct node_found node_matcher_get(const struct node_matcher *matcher, size_t i);
 
 /* -- what a watch knows of one vCenter: a mirror in memory --------------------------------------------------------- */
 
-/* Takes what vim_watch.h tells and answers what the database wants to know. No threads, no clock, no calls: the caller locks. */
+/* Filled with what vim_watch.h tells; read for what is saved to the database. No threads, no clock, no calls: the caller locks. */
 
 /* What has changed since the bits were last taken. */
 enum watch_change {
@@ -64,7 +64,7 @@ struct watch_mirror {
     void *trees[VIM_OBJECT_KINDS]; /* of struct watch_object, by moref (tsearch(3)) */
     size_t count;                  /* objects in them */
     struct vim_key_list keys;
-    bool has_keys; /* the list of keys was told */
+    bool has_keys; /* the list of keys has come */
     bool has_record;
     uint64_t record_digest;
     unsigned changed; /* bits of enum watch_change */
@@ -72,12 +72,12 @@ struct watch_mirror {
 
 void watch_mirror_done(struct watch_mirror *m); /* NULL is allowed; leaves an empty one */
 
-/* Forgets the objects; all but our own record counts as changed. */
+/* Forgets the objects; marks everything but our own record as changed. */
 void watch_mirror_clear(struct watch_mirror *m);
 
-/* Takes over what was told of an object. ERR_NOMEM; ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
+/* Copies what vCenter told of an object. ERR_NOMEM; ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
 int watch_mirror_put(struct watch_mirror *m, const struct vim_watch_object *told, struct err *err);
-/* Takes over the whole list of keys and our own record, NULL: there is none. ERR_NOMEM. */
+/* Copies the whole list of extension keys, and notes whether our own record (NULL: there is none) has changed. ERR_NOMEM. */
 int watch_mirror_put_extensions(struct watch_mirror *m, const struct vim_key_list *keys, const struct vim_extension *own,
                                 struct err *err);
 
@@ -87,7 +87,7 @@ struct watch_cluster {
     char *datacenter, *datacenter_moref; /* name and object of the datacenter; NULL if we may not see it */
 };
 
-/* What lies below a vCenter: clusters by moref, and the keys of all extensions. */
+/* The vSphere clusters of a vCenter, by moref, and the keys of all its extensions. */
 struct watch_inventory {
     struct watch_cluster *clusters;
     size_t count;
@@ -99,11 +99,11 @@ bool watch_inventory_same(const struct watch_inventory *a, const struct watch_in
 /* Clusters and extension keys as they are known. *out (uninitialised) is given back by watch_inventory_done. ERR_NOMEM. */
 int watch_mirror_get_inventory(const struct watch_mirror *m, struct watch_inventory *out, struct err *err);
 
-/* The way to a cluster in vCenter's inventory, "/DC0/host/Racks/HX-East", with the folders; a slash in a name is %2f, as vCenter writes it. False if a part of it is
- * not visible to us. */
+/* Writes the path of a cluster in vCenter's inventory, "/DC0/host/Racks/HX-East", with the folders; a slash in a name is %2f, as vCenter writes it. False if
+ * we cannot see a part of the path. */
 bool watch_mirror_get_path(const struct watch_mirror *m, const char *moref, struct strbuf *out);
 
-/* The nodes that are seen here. */
+/* The nodes whose machines are in this vCenter. */
 struct watch_nodes {
     struct node_observation *items;
     size_t count;

@@ -1,8 +1,8 @@
 /* The live watch of one vCenter: its threads. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One thread waits for news of the vCenter and keeps a mirror in memory; another one saves what has changed. Neither is a thread of the
- * link's worker pool: a pending call keeps nobody waiting. The watch runs while its link is connected; the link decides when that is. */
+ * One thread waits for news of the vCenter and keeps a mirror in memory; another one saves what has changed. Neither is a thread of the link's worker pool,
+ * so that a pending call takes no thread from it. The watch runs while its link is connected; the link decides when that is. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,24 +22,24 @@ int watch_new(struct link *link, struct watch **out, struct err *err);
 /* Starts the threads if that has not been done. ERR_BUSY if the system gives none. */
 int watch_start(struct watch *watch, struct err *err);
 
-/* The state of the link has changed. Does not block. */
+/* Wakes the watch after the state of the link has changed; `is_registered` false also cancels the pending call. Does not block. */
 void watch_note_link(struct watch *watch, bool is_registered);
-/* The nodes of clusters have changed: they are read again before the next save. Does not block. */
+/* Notes that nodes of clusters have changed: the saver reads the list of nodes again before the next save. Does not block. */
 void watch_note_clusters(struct watch *watch);
-/* As watch_note_clusters, of one cluster: only what concerns that is read, matched and saved. */
+/* As watch_note_clusters, for one cluster: only its nodes are read, matched and saved. */
 void watch_note_cluster(struct watch *watch, const char *cluster_id);
 
-/* Ends what is pending, without waiting for it. */
+/* Stops the watch for good: cancels the pending call and tells the threads to end. Does not wait for them. */
 void watch_cancel(struct watch *watch);
-/* Ends the threads and waits for them; what waits for the vCenter must have been cancelled (vim_client_cancel) or end by itself. */
+/* watch_cancel, then waits for the threads to end. A call of theirs to the vCenter must have been cancelled (vim_client_cancel) or end by itself. */
 void watch_stop(struct watch *watch);
 void watch_free(struct watch *watch); /* stops it; NULL is allowed */
 
-/* How the watch stands, as a consistent copy. */
+/* The state of the watch, as a consistent copy. */
 struct watch_report {
-    bool is_watching;             /* a whole picture was told and the watch goes on */
-    bool is_saving;               /* it is this replica that saves */
-    int64_t since_ms;             /* wall clock of the first whole picture since it went on; 0: it does not */
+    bool is_watching;             /* the vCenter has told the whole picture and the watch goes on */
+    bool is_saving;               /* this replica holds the lease and saves */
+    int64_t since_ms;             /* wall clock: since when is_watching is true; 0: it is false */
     int64_t updated_at_ms;        /* wall clock of the last news; 0: none yet */
     int64_t saved_at_ms;          /* wall clock of the last save; 0: none by this replica */
     unsigned objects;             /* watched */
@@ -47,22 +47,22 @@ struct watch_report {
     unsigned ambiguous;           /* nodes that fit several virtual machines */
     unsigned long restarts;       /* times that all was told anew, the first time too */
     unsigned long differences;    /* found by full reads */
-    unsigned refused;             /* objects that the database does not take */
-    char refusal[ERR_TEXT_BYTES]; /* of the first: which one, and why; "": there is none */
-    char reason[ERR_TEXT_BYTES];  /* why it is not watching, or why it could not be saved; "": nothing to say */
+    unsigned refused;             /* objects that the database refuses */
+    char refusal[ERR_TEXT_BYTES]; /* the first refused object and why; "": there is none */
+    char reason[ERR_TEXT_BYTES];  /* why it does not watch, or why it could not save; "": nothing to say */
 };
 void watch_get_report(struct watch *watch, struct watch_report *out);
 
-/* Copies clusters and extension keys as they are known; watch_inventory_done (watch_mirror.h) gives them back. ERR_NOT_FOUND while there is
- * no whole picture, ERR_NOMEM. */
+/* Copies clusters and extension keys as they are known; watch_inventory_done (watch_mirror.h) frees them. Waits up to a second for an update that is coming
+ * in. ERR_NOT_FOUND while there is no whole picture, ERR_NOMEM. */
 int watch_get_inventory(struct watch *watch, struct watch_inventory *out, struct err *err);
 
-/* watch_mirror_get_path of a cluster, as it is known now; false while there is no picture. Does not wait for one. */
+/* As watch_mirror_get_path, from what is known now; false while there is no picture. Does not wait for one. */
 bool watch_get_path(struct watch *watch, const char *moref, struct strbuf *out);
 
 /* Held while clusters are saved, so that an older picture never follows a newer one. */
 void watch_lock_saving(struct watch *watch);
 void watch_unlock_saving(struct watch *watch);
 
-/* Notes that a full read differs from what is known: counted, and all is told again. */
+/* Notes that a full read differs from the mirror: counts it, and restarts the watch, so that vCenter tells everything again. */
 void watch_note_difference(struct watch *watch);
