@@ -1,8 +1,8 @@
-/* Service accounts: changing them, and whose a credential is. Layer 5 (auth).
+/* Service accounts: changing them, and finding the account of a credential. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reading goes by the directory's snapshot, which follows each change within a second on every replica: what an account may do is looked up there
- * with each request, never remembered from the sign-on. Every change and its line in the audit log are one transaction. */
+ * Accounts are read from the inventory's snapshot, which follows each change within a second on every replica: each request looks up there what an account
+ * may do; nothing is remembered from the sign-on. Every change and its line in the audit log are one transaction. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,22 +26,22 @@ struct account_edit {
     int (*fn)(void *arg, struct service_account *account, struct err *err); /* changes the record; may be called several times */
     void *arg;
 };
-/* Disabling, and taking a credential away, ends the account's sessions; so does taking the delegation away for those in which it acts for somebody. Fewer HX
- * clusters count in running sessions at once. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE. */
+/* Changes an account. Disabling it, or removing a credential, ends its sessions; removing the delegation ends those in which it acts for somebody. A smaller
+ * set of HX clusters counts in running sessions at once. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_EXISTS, ERR_UNPROCESSABLE. */
 int accounts_change(struct ldapdirs *ldapdirs, const struct actor *actor, const struct account_edit *edit, struct err *err);
 
-/* Also ends the account's sessions. `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
+/* Removes an account and ends its sessions. `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int accounts_remove(struct ldapdirs *ldapdirs, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
 
-/* Remembers when a pinned certificate ends, where only its fingerprint was known; what fails is tried with the next sign-on. Blocks. */
+/* Stores when a pinned certificate ends, if only its fingerprint was known; a failure is ignored, as the next sign-on tries again. Blocks. */
 void accounts_note_certificate(struct ldapdirs *ldapdirs, const char *id, const struct service_certificate *certificate);
 
-/* -- whose is it? In memory, without waiting ------------------------------------------------------------------------------------ */
+/* -- finding the account of a credential: in memory, without waiting ------------------------------------------------------------ */
 
 /* A client certificate whose key the client has proved to hold. */
 struct accounts_credential {
     const char *sha256;                  /* lower-case hex */
-    const char *subject;                 /* RFC 4514; "" if there is none to go by */
+    const char *subject;                 /* RFC 4514; "": none can be used */
     int64_t not_before_ms, not_after_ms; /* wall clock */
     bool is_trusted;                     /* its chain is good under a configured CA */
     bool is_revoked;                     /* by a revocation list, or the list is out of date */
@@ -54,10 +54,10 @@ int accounts_find_by_certificate(const struct inventory_platform *platform, cons
 int accounts_find_by_kerberos(const struct inventory_platform *platform, const char *principal,
                               const struct service_account **out, struct err *err);
 
-/* Is this session still what its account allows? 0 for sessions without one, and then *out is NULL; else *out are the limits. ERR_SESSION_ENDED when
+/* Checks that the service account of a session still allows it. *out gets the account with its limits; NULL for a session without one. ERR_SESSION_ENDED when
  * the account is gone or disabled, or may not act for people any more. */
 int accounts_check_session(const struct inventory_platform *platform, const struct principal *who,
                            const struct service_account **out, struct err *err);
 
-/* Adds what is to be said of client certificates of service accounts that end soon. Does not block. */
+/* Adds findings on client certificates of service accounts that end soon. Does not block. */
 void services_check_health(const struct inventory_platform *platform, struct findings *out);

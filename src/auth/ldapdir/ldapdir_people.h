@@ -12,17 +12,17 @@ struct account {
     char refusal[64]; /* why it may not sign in; "" if it may */
 };
 void account_done(struct account *account);
-/* In which form a name is looked for. */
+/* The form in which a name is searched. */
 enum account_names {
     ACCOUNT_AS_WRITTEN,
     ACCOUNT_ALONE, /* NAME of NAME@REALM, which Active Directory takes for a sAMAccountName whatever the suffix of that account's userPrincipalName is */
 };
 /* Writes the search filter for an account of this name. False if it has no such form. */
 bool account_filter(const struct ldap_source *source, const char *name, enum account_names which, struct strbuf *out);
-/* By name: as it is written, or, if nobody is named so, by its other form. Several are none; then out->dn stays NULL. */
+/* Finds an account by name: as written, or, if there is none, by its other form. out->dn stays NULL if there is none, or several. */
 int account_find(struct ldap_conn *conn, const struct ldap_source *source, const char *name, struct account *out,
                  struct err *err);
-/* By id. out->dn stays NULL if there is none. */
+/* Finds an account by id. out->dn stays NULL if there is none. */
 int account_find_id(struct ldap_conn *conn, const struct ldap_source *source, const char *id, struct account *out,
                     struct err *err);
 /* The groups of an account, sealed. */

@@ -18,7 +18,7 @@ struct names;
 struct source_server {
     struct ldap_url url;
     unsigned failures;    /* in a row */
-    int64_t retry_at_ms;  /* monotonic: not asked before, while another one is there */
+    int64_t retry_at_ms;  /* monotonic: not asked before that, while another server is there */
     int64_t cert_ends_ms; /* wall clock; 0: not known */
 };
 
@@ -32,8 +32,8 @@ struct source_idle {
 /* A directory as it is configured now; a change makes a new one. */
 struct ldapdir {
     atomic_uint refs;
-    atomic_bool is_looked_after;           /* a look waits in its worker or is under way */
-    const struct ldapdir_options *options; /* this and the next two: those of the whole */
+    atomic_bool is_looked_after;           /* a probe waits in its worker pool or is under way */
+    const struct ldapdir_options *options; /* this and the next two: those of struct ldapdirs */
     const atomic_bool *is_stopped;
     struct names *names;
     struct ldap_row row;
@@ -48,31 +48,31 @@ struct ldapdir {
     char server[280];
     int64_t probe_at_ms;       /* monotonic */
     char domain[DOMAIN_BYTES]; /* NetBIOS name of the domain; "": not asked yet */
-    uint64_t names_read;       /* up to which question about names it was asked; guarded by the lock of the names */
+    uint64_t names_read;       /* number of the last question about names that was put to it; guarded by the lock of the names */
 };
 struct ldapdir *source_ref(struct ldapdir *source);
 void source_unref(struct ldapdir *source); /* NULL is allowed */
 CLEANUP_DEFINE(struct ldapdir, source_unref);
 
-/* Makes one of a row, which it takes over in any case; options, is_stopped and names are set by the caller. ERR_NOMEM. */
+/* Makes a directory from a row, which it takes over in any case; the caller sets options, is_stopped and names. ERR_NOMEM. */
 int source_new(struct ldap_row *row, struct ldapdir **out, struct err *err);
 
 /* -- asking ----------------------------------------------------------------------------------------------------------------- */
 
 typedef int source_fn(struct ldap_conn *conn, void *arg, struct err *err);
-/* Runs fn with a connection that is bound as kaasd, on the first server that answers; again on another one when the first is lost meanwhile. fn sets its
- * results anew each time. ERR_UNREACHABLE at once while all servers have failed twice in a row and are given a rest. */
+/* Runs fn with a connection that is bound as kaasd, on the first server that answers; again on another server when the connection is lost meanwhile, so fn
+ * sets its results anew each time. ERR_UNREACHABLE at once while all servers have failed twice in a row and are given a rest. */
 int source_ask(struct ldapdir *source, source_fn *fn, void *arg, struct err *err);
-/* The same with a connection of its own that nobody is bound on, closed afterwards. */
+/* As source_ask, with a new connection that is not bound, closed afterwards. */
 int source_ask_fresh(struct ldapdir *source, source_fn *fn, void *arg, struct err *err);
 /* Binds as kaasd; *conn may become another connection, or NULL. */
 int source_bind(struct ldapdir *source, const struct ldap_url *url, struct ldap_conn **conn, struct err *err);
 struct ldap_target source_target(const struct ldapdir *source, const struct ldap_url *url);
-/* Asks something simple, if it is time to; sets the state. Blocks. */
+/* Probes the directory by a simple search, if that is due; sets the state. Blocks. */
 void source_probe(struct ldapdir *source);
 
-/* What is behind "DOMAIN\\" of a name as Windows writes it, if that is the domain of the source; the name itself if it has no such part. *rest points into it.
- * ERR_UNPROCESSABLE for another domain, or where there are none; errors of asking. */
+/* Skips "DOMAIN\\" of a name as Windows writes it, if that is the domain of the source; *rest points behind it, or to the whole name if it has no such part.
+ * ERR_UNPROCESSABLE for another domain, or if the source has none; errors of asking. */
 int source_skip_domain(struct ldapdir *source, const char *name, const char **rest, struct err *err);
 /* One attribute of the server's own entry (RFC 4512 section 5.1). *out is NULL if there is none; caller frees. */
 int source_ask_root(struct ldap_conn *conn, const char *attr, char **out, struct err *err);

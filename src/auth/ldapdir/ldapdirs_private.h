@@ -22,20 +22,20 @@ struct ldapdirs {
     struct source_pool pools[SOURCE_POOLS_MAX];
     size_t pools_count;
     struct worker_pool
-        *ended[SOURCE_POOLS_MAX]; /* of directories that are gone, in turn; ldapdir_tick alone uses them, and ldapdir_free */
+        *ended[SOURCE_POOLS_MAX]; /* of removed directories, oldest first; used by ldapdir_tick and ldapdir_free only */
     size_t ended_count;
     atomic_bool is_stopped;
     pthread_mutex_t sync_lock; /* one reads the database at a time */
     struct names *names;
 };
 
-/* Ends every write: after success others learn of it, a refusal is noted. Returns rc. */
+/* Ends every write: calls on_written after success, writes a refusal to the audit log. Returns rc. */
 int ldapdir_finish(struct ldapdirs *ldapdirs, const struct audit_record *line, int rc, const struct err *why);
 
-/* Somebody has found out the name of an id, which ldapdir_get_name gives from then on. */
+/* Stores the name of an id that a lookup has found; ldapdir_get_name gives it from then on. */
 void names_learn(struct names *names, const char *id, const char *text);
 
-/* A new reference. ERR_NOT_FOUND also for a disabled one. */
+/* Finds a source by name; the caller gets a reference. ERR_NOT_FOUND also for a disabled source. */
 int ldapdir_find(struct ldapdirs *ldapdirs, const char *name, struct ldapdir **out, struct err *err);
 /* All that are not disabled, each with a reference; ended by NULL. NULL without memory. */
 struct ldapdir **ldapdir_all(struct ldapdirs *ldapdirs);

@@ -8,7 +8,7 @@
 #include "gss_acceptor.h"
 #include "kerberos.h"
 
-#define KERBEROS_ASKING_MAX 4 /* of the threads that accept tokens, wait for a directory at a time */
+#define KERBEROS_ASKING_MAX 4 /* at most so many of the threads that accept tokens wait for a directory at a time */
 
 struct kerberos {
     struct store *store;
@@ -21,7 +21,7 @@ struct kerberos {
     void *arg;
     atomic_int asking;
     atomic_bool is_usable; /* as of the last tick */
-    atomic_llong since_ms; /* wall clock: since when it is so */
+    atomic_llong since_ms; /* wall clock: since when is_usable is as it is */
     pthread_mutex_t lock;  /* guards the binding */
     uint8_t binding[GSS_BINDING_BYTES_MAX];
     size_t binding_bytes; /* 0: no certificate is known */

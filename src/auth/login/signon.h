@@ -21,21 +21,21 @@
 
 struct signon;
 
-/* Makes it, with no session yet. ERR_NOMEM. Freed by signon_free when no call runs. */
+/* Makes sign-on, with no session yet. ERR_NOMEM. Freed by signon_free when no call runs. */
 int signon_new(const struct signon_options *options, struct signon **out, struct err *err);
 void signon_free(struct signon *signon); /* NULL is allowed */
-/* For sign-ons from now on; sessions that are too many end with the next one. */
+/* Sets the limits for sign-ons from now on; sessions over the limit end when their principal signs in next. */
 void signon_set_limits(struct signon *signon, struct signon_limits limits);
-/* Ends all waits for rights; nothing is asked about them any more. To be called before the worker pools of the vCenters end. NULL is allowed. */
+/* Ends all waits for rights and asks no vCenter any more. Call it before the worker pools of the vCenters end. NULL is allowed. */
 void signon_stop(struct signon *signon);
 
-/* Loads signing keys (making the first one) and as many live sessions as memory has room for; what has ended elsewhere ends here. Blocks. To be repeated until it succeeds,
- * and whenever changes may have been missed. */
+/* Loads signing keys (making the first one) and as many live sessions as memory has room for; ends sessions in memory that have ended in the database.
+ * Blocks. Call it until it succeeds, and whenever changes may have been missed. */
 int signon_load(struct signon *signon, struct err *err);
 
 struct metric_page;
 /* Puts on the page how many sessions are in memory. Does not block. */
 void signon_write_metrics(struct signon *signon, struct metric_page *page);
 
-/* Removes ended sessions from memory and database, and codes that nobody brought. Blocks. */
+/* Removes ended sessions from memory and database, and expired one-time codes. Blocks. */
 int signon_purge(struct signon *signon, struct err *err);

@@ -12,22 +12,23 @@
 struct object_set;
 struct signon;
 
-/* Checks a credential; *out is given back by vim_user_session_done. Blocks: in the worker pool of the vCenter. ERR_CREDENTIALS, ERR_NOT_FOUND, errors of vim.h. */
+/* Checks a credential; *out is given back by vim_user_session_done. Blocks: in the worker pool of the vCenter. ERR_CREDENTIALS, ERR_NOT_FOUND, errors of
+ * vim.h. */
 int signon_ask_credential(struct signon *signon, const char *vcenter_id, const struct vc_credential *credential,
                           struct vim_user_session *out, struct err *err);
 
-/* Which of the vSphere clusters that matter may this person view? By session key if `session_key` is given, else by user name. The answer is added to
- * `out`, an empty set; whoever has a mapped privilege on the root folder gets POLICY_VCENTER_ADMIN_MOREF, too. Blocks: in the worker pool of the vCenter.
- * ERR_UNAVAILABLE while the cluster list is not loaded, ERR_NOT_FOUND, errors of vim.h. */
+/* Asks which vSphere clusters with Kubernetes or HX clusters this person may view: by session key if `session_key` is given, else by user name. The answer is
+ * added to `out`, an empty set, with POLICY_VCENTER_ADMIN_MOREF if the person has a mapped privilege on the root folder. Blocks: in the worker pool of the
+ * vCenter. ERR_UNAVAILABLE while the cluster list is not loaded, ERR_NOT_FOUND, errors of vim.h. */
 int signon_ask_rights(struct signon *signon, const char *vcenter_id, const char *session_key, const char *user_name,
                       struct object_set *out, struct err *err);
 
 /* True if the vCenter could not be reached at the last attempt. Does not block. */
 bool signon_is_unreachable(struct signon *signon, const char *vcenter_id);
 
-/* A number, never 0, that is another one once other vSphere clusters of this vCenter matter. Without memory it changes, and people are asked about once
- * more. Does not block. */
+/* A hash, never 0, over the vSphere clusters that signon_ask_rights asks about: when it changes, people have to be asked about again. Without memory it
+ * changes, which costs one question more. Does not block. */
 uint64_t signon_mark_of_interest(struct signon *signon, const char *vcenter_id);
 
-/* Has fn(arg, is_canceled) run once in the worker pool of the vCenter, as worker_pool_submit_for. Does not block. ERR_BUSY, ERR_NOT_FOUND. */
+/* Submits fn to the worker pool of the vCenter, which calls fn(arg, is_canceled) once, as worker_pool_submit_for. Does not block. ERR_BUSY, ERR_NOT_FOUND. */
 int signon_submit(struct signon *signon, const char *vcenter_id, uint64_t party, worker_fn *fn, void *arg, struct err *err);

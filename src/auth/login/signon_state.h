@@ -12,7 +12,7 @@
 
 #define SIGNON_REFUSALS_COUNT 1024U
 #define SIGNON_PLUGIN_PEOPLE_COUNT 1024U
-#define SIGNON_STRIPES 16U /* sessions by the end of their sid */
+#define SIGNON_STRIPES 16U /* locks for sessions, chosen by the end of the sid */
 
 struct singleflight;
 struct grace_note;
@@ -25,7 +25,7 @@ struct refusal {
     int64_t until_ms;
 };
 
-/* Whom a vCenter has named by the session of a plug-in. */
+/* The person that a vCenter named for the session of a plug-in. */
 struct plugin_entry {
     uint8_t digest[32];             /* HMAC of vCenter and session */
     struct rights_subject *subject; /* one reference; NULL: the place is free */
@@ -37,21 +37,22 @@ struct signon {
     struct token_set *tokens;
     struct session_table *table;
     struct throttle *throttle;
-    struct throttle *known;          /* names and parties that have signed in: apart, so that no flood of failures evicts them */
-    struct throttle *bad_tokens;     /* of presented tokens */
-    struct throttle *pace;           /* of good sign-ons: apart for the same reason */
+    struct throttle
+        *known; /* marks of names and parties that have signed in; a table of its own, so that no flood of failures evicts them */
+    struct throttle *bad_tokens;     /* failed checks of presented tokens */
+    struct throttle *pace;           /* rate of good sign-ons; a table of its own for the same reason */
     atomic_uint sessions_max, per_s; /* struct signon_limits */
     struct rights_cache *cache;
     pthread_rwlock_t rules_lock;
     struct role_mapping_list rules;               /* role mappings; guarded by rules_lock */
-    struct live_shared shared;                    /* the cache again, and the groups */
+    struct live_shared shared;                    /* for sessions: `cache`, and the pool of groups */
     struct singleflight *checks;                  /* identical credentials in singleflight */
     uint8_t secret[32];                           /* keys the digests of credentials; made anew at each start */
-    pthread_mutex_t reload_locks[SIGNON_STRIPES]; /* rows reach memory in the order they were read */
-    atomic_uint told[SIGNON_STRIPES];             /* how often something was told of sessions (sessions.c) */
+    pthread_mutex_t reload_locks[SIGNON_STRIPES]; /* held from reading a row until memory follows it */
+    atomic_uint told[SIGNON_STRIPES];             /* counts changes told of sessions (sessions.c) */
 
-    pthread_mutex_t keys_lock;        /* lists of keys reach memory in the order they were read */
-    atomic_int_least64_t keys_due_ms; /* when something is to be done with the keys; wall clock */
+    pthread_mutex_t keys_lock;        /* held from reading the keys until memory follows them */
+    atomic_int_least64_t keys_due_ms; /* when signon_keys_tick has something to do; wall clock */
 
     pthread_mutex_t lock; /* guards what is below */
     struct refusal refusals[SIGNON_REFUSALS_COUNT];

@@ -52,8 +52,8 @@ static enum source credential_source(enum vc_credential_kind kind) {
 }
 
 static int64_t credential_lifetime_ms(const struct signon *s, enum vc_credential_kind kind) {
-    const bool is_own =
-        kind == VC_CREDENTIAL_COOKIE || kind == VC_CREDENTIAL_PASSWORD; /* else the person did not come by themself */
+    const bool is_own = kind == VC_CREDENTIAL_COOKIE ||
+                        kind == VC_CREDENTIAL_PASSWORD; /* the other kinds are presented by somebody else for the person */
     return is_own ? s->options.session_lifetime_ms : s->options.ticket_session_lifetime_ms;
 }
 
@@ -87,7 +87,7 @@ struct signon_check {
     uint8_t digest[DIGEST_SHA256_BYTES]; /* of vCenter, user and secret */
     struct gate gate;
     struct singleflight_waiter waiter;
-    struct singleflight_call *call; /* that it leads; NULL: another one asked */
+    struct singleflight_call *call; /* the call that this check leads; NULL: another check leads it */
     bool is_settled;                /* the waiter holds the outcome */
     bool is_in_worker;
     worker_fn *run;
@@ -96,7 +96,7 @@ struct signon_check {
 
 /* -- asking, in the worker pool of the vCenter ------------------------------------------------------------------------------- */
 
-/* A session of ours (clone, password) is gone again: later questions go by name then. */
+/* The session key by which rights are asked; NULL: by user name, as a session that kaasd opened for the check (clone, password) has ended. */
 static const char *credential_key(const struct signon_credential *credential, const struct vim_user_session *who) {
     return credential->kind == VC_CREDENTIAL_COOKIE || credential->kind == VC_CREDENTIAL_KEY ? who->key : NULL;
 }
@@ -141,7 +141,7 @@ static void credential_note_refusal(const struct signon_check *c) {
     r->until_ms = clock_mono_ms() + SIGNON_REFUSAL_MS;
 }
 
-/* A vCenter that is not joined sounds the same (signon_refuse_unasked), so the remedy must fit both. */
+/* signon_refuse_unasked gives the same error for a vCenter that is not joined, so the remedy must fit both. */
 static int refuse_credential(enum vc_credential_kind credential, struct err *err) {
     static const char *const texts[] = {
         [VC_CREDENTIAL_COOKIE] = "the vCenter does not know this session; it may have ended",
@@ -158,12 +158,12 @@ static int refuse_credential(enum vc_credential_kind credential, struct err *err
                       credential == VC_CREDENTIAL_USER ? "check the user name" : "check that it is of the vCenter that is named");
 }
 
-/* A ticket works only once, so it is never shared and never kept. */
+/* A ticket works only once, so its check is not shared and its refusal not kept. */
 static bool is_shared(const struct signon_check *c) {
     return c->credential.kind != VC_CREDENTIAL_TICKET;
 }
 
-/* The throttle once more: guesses that were all there before the first was refused do not pass it together. */
+/* Asks the throttle again: guesses that came together, before the first was refused, do not all pass. */
 static int signon_vcenter_check_now(struct signon_check *c, struct outcome *o, struct err *err) {
     struct err why = {0};
     int rc = gate_check(&c->gate, &why);
@@ -187,7 +187,7 @@ static void signon_vcenter_run_check(void *arg, bool is_canceled) {
     if (!o) {
         rc = err_set(&why, ERR_NOMEM, "out of memory");
     } else if (is_canceled) {
-        /* it gave way to another party's, or the worker pool ends: the service stops, or the vCenter got another address */
+        /* the check gave way to another party's work, or the worker pool ends: the service stops, or the vCenter got another address */
         rc = err_set(&why, ERR_UNAVAILABLE,
                      "too much of yours waits for the vCenter, or the link to it is being made anew; try again shortly");
         why.retry_after_s = 1;
@@ -202,8 +202,8 @@ static void signon_vcenter_run_check(void *arg, bool is_canceled) {
 
 /* -- waiting ------------------------------------------------------------------------------------------------------------ */
 
-/* With the lengths in front nobody can move bytes between name and secret. A text that did not fit must not be digested in part: two
- * different secrets would be one credential. */
+/* The lengths in front keep bytes from moving between name and secret. A text that does not fit is not digested in part: two different secrets would be one
+ * credential. */
 static int digest_credential(const struct signon *s, const struct signon_credential *credential, uint8_t out[DIGEST_SHA256_BYTES],
                              struct err *err) {
     const char *user = credential->user ? credential->user : "";
@@ -249,7 +249,7 @@ static void count_waiting(int64_t n) {
     metric_add(metric_get(METRIC_SIGNONS_WAITING), n);
 }
 
-/* One answer is one guess, or one success, for the throttle, however many share it. */
+/* The throttle counts one answer as one guess, or one success, however many checks share it: the leading check notes it. */
 static void on_completed(void *arg, bool is_canceled) {
     struct signon_check *c = arg;
     count_waiting(-1);
@@ -274,7 +274,7 @@ static int open_gate(struct gate *gate, struct signon *s, const struct actor *ac
     return account ? gate_open(gate, s, actor, credential->vcenter_id, account, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-/* Refuses what can be refused without asking. */
+/* Refuses a credential without asking the vCenter: if the throttle says so, or the vCenter has just refused it. */
 static int signon_vcenter_check_known(struct signon_check *c, struct err *err) {
     const struct actor actor = {.address = c->address, .request_id = c->request_id};
     int rc = open_gate(&c->gate, c->signon, &actor, &c->credential, err);
@@ -302,11 +302,11 @@ int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct 
     rc = singleflight_join(c->signon->checks, is_shared(c) ? c->digest : NULL, &c->waiter, &lead, err);
     if (rc)
         count_waiting(-1);
-    if (!lead) /* then it may be gone by now */
+    if (!lead) /* without `lead` the check may be over and freed by now */
         return rc;
     c->call = lead;
     rc = signon_submit(c->signon, c->credential.vcenter_id, net_party(c->address), signon_vcenter_run_check, c, &why);
-    if (rc) /* no place is left in the worker: those who came to the same call meanwhile hear it as well; else it may be gone by now */
+    if (rc) /* the worker pool is full: all checks that joined this call get the error; else the check may be over and freed by now */
         singleflight_complete(c->signon->checks, c->call, rc, NULL, &why);
     return 0;
 }
@@ -343,7 +343,7 @@ static int signon_vcenter_check_take(struct signon_check *c, struct outcome **ou
     return err_move(err, c->waiter.code, &c->waiter.err);
 }
 
-/* *who gets texts of the outcome and an id of its own, which the caller frees: it stays alive for the audit log. */
+/* *who borrows texts of credential and outcome; its id is malloc'ed, freed by the caller after it has written the audit log. */
 static int name_person(const struct signon_credential *credential, struct outcome *o, struct principal *who, struct err *err) {
     who->id = principal_vc_id(credential->vcenter_id, o->who.user_name);
     who->name = o->who.user_name;
@@ -405,7 +405,7 @@ static struct plugin_entry *plugin_entry_of(struct signon *s, const uint8_t dige
     return &s->plugin_people[index % SIGNON_PLUGIN_PEOPLE_COUNT];
 }
 
-/* With one reference for the caller; NULL if absent. */
+/* The kept person of this digest, with one reference for the caller; NULL if absent. */
 static struct rights_subject *plugin_entry_get(struct signon *s, const uint8_t digest[DIGEST_SHA256_BYTES]) {
     const struct plugin_entry *entry = plugin_entry_of(s, digest);
     LOCKED(&s->lock);
@@ -516,7 +516,7 @@ static int link_vcenter(struct signon *s, const char *sid, const struct signon_c
     if (rc)
         return rc;
     subject = rights_subject_get(s->cache, &person);
-    if (subject) /* what was asked along with the credential need not be asked again */
+    if (subject) /* rights that were asked with the credential need not be asked again */
         rights_subject_offer(subject, shared_objects_ref(o->rights));
     return 0;
 }

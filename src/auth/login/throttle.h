@@ -25,28 +25,28 @@ struct throttle_key {
 
 /* -- delays: failures in a row; 1 s after the first that is not free, doubling to 60 s, forgotten after 15 minutes without one ---------------- */
 
-/* How long to wait from now on before another try; 0: not at all. The first `free_tries` failures cost nothing. */
+/* Time in ms until another try is allowed; 0: now. The first `free_tries` failures cost nothing. */
 int64_t throttle_delay_ms(struct throttle *throttle, const struct throttle_key *key, unsigned free_tries);
 void throttle_fail(struct throttle *throttle, const struct throttle_key *key);
-void throttle_forgive(struct throttle *throttle, const struct throttle_key *key); /* one of them */
-void throttle_forget(struct throttle *throttle, const struct throttle_key *key);  /* all of them */
+void throttle_forgive(struct throttle *throttle, const struct throttle_key *key); /* takes one failure back */
+void throttle_forget(struct throttle *throttle, const struct throttle_key *key);  /* takes all failures back */
 
-/* -- paces: so many at once, and one more in each span of time --------------------------------------------------------------------------------- */
+/* -- paces: `burst` uses at once, and one more every `every_ms` --------------------------------------------------------------------------------- */
 
 struct throttle_pace {
     int64_t burst, every_ms;
 };
-/* How long until there is one more; 0: there is one now. */
+/* Time in ms until a use is allowed; 0: now. */
 int64_t throttle_pace_ms(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
 void throttle_spend(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
-/* Spends one if there is one now, in one step: 0. Else nothing, and as throttle_pace_ms. */
+/* throttle_pace_ms and, if a use is allowed now, throttle_spend, in one step: returns 0 then. Else spends nothing and returns the time to wait. */
 int64_t throttle_take(struct throttle *throttle, const struct throttle_key *key, const struct throttle_pace *pace);
 
 /* -- marks ------------------------------------------------------------------------------------------------------------------------------------- */
 
 /* Notes that something happened under the key. */
 void throttle_mark(struct throttle *throttle, const struct throttle_key *key);
-/* Did it, within this time? */
+/* True if throttle_mark was called for the key within the last `within_ms`. */
 bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *key, int64_t within_ms);
 
 /* -- passwords --------------------------------------------------------------------------------------------------------- */
@@ -61,12 +61,12 @@ struct gate {
     uint64_t party;
     bool is_from_fresh_site;
 };
-/* `where` is "local", "ldap:corp" or a vCenter; `account` the name there, in one spelling but for case and blanks. Freed by gate_done in any case.
- * ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
+/* Opens the gate for one try, or refuses it. `where` is "local", "ldap:corp" or a vCenter; `account` the name there, in one spelling but for case and blanks.
+ * Freed by gate_done in any case. ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
 int gate_open(struct gate *gate, struct signon *signon, const struct actor *actor, const char *where, const char *account,
               struct err *err);
-/* Is it still open? ERR_TOO_MANY. */
+/* Asks the throttle again. ERR_TOO_MANY with retry_after_s. */
 int gate_check(const struct gate *gate, struct err *err);
-/* What came of the try; only ERR_CREDENTIALS was a guess. */
+/* Notes the outcome of the try: 0 is a success, ERR_CREDENTIALS a wrong guess; any other code is not counted. */
 void gate_note(const struct gate *gate, int rc);
 void gate_done(struct gate *gate);

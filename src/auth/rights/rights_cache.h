@@ -1,10 +1,10 @@
-/* Who is asked about at which vCenter: one record per (vCenter, person), shared by all sessions of that person; what the vCenter said last;
- * and the line in which it is asked again. Layer 5 (auth); private to this folder.
+/* Rights that vCenters gave people: one record per (vCenter, person), shared by all sessions of that person, with the last answer; and the queue in which
+ * the vCenter is asked again. Layer 5 (auth); private to this folder.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A *subject* is a person as a vCenter is asked about it: by session key after a cookie, by user name else. Subjects used a moment ago are
- * *active*: they are asked again in the background before their answer gets old, the oldest answer first. A request waits only when
- * there is no usable answer; it then goes before the background. All questions to one vCenter, of both kinds, go out at a bounded rate. */
+ * A *subject* is a person as a vCenter is asked about it: by session key after a cookie, else by user name. Subjects used a moment ago are *active*: they
+ * are asked about again in the background before their answer gets old, the oldest answer first. A request waits only when there is no usable answer; its
+ * question then goes before the background. All questions to one vCenter, of both kinds, go out at a bounded rate. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,15 +38,15 @@ struct shared_objects *shared_objects_ref(struct shared_objects *objects);
 void shared_objects_unref(struct shared_objects *objects); /* NULL is allowed */
 const struct object_set *shared_objects_get(const struct shared_objects *objects);
 
-/* Somebody who waits for an answer. Must live until run was called. */
+/* A wait for an answer. Must live until run was called. */
 struct signon_wait {
     worker_fn *run; /* called once, by any thread: run(arg, is_canceled) */
     void *arg;
     int64_t deadline_ms; /* monotonic; run is called soon after it at the latest */
     int rc;              /* set when run is called: 0, or the code in err */
     struct err err;
-    struct rights_subject *subject; /* of this room */
-    struct signon_wait *next;       /* of this room */
+    struct rights_subject *subject; /* private to rights_cache.c */
+    struct signon_wait *next;       /* private to rights_cache.c */
 };
 
 struct rights_pace {
@@ -54,7 +54,7 @@ struct rights_pace {
     unsigned per_s;   /* questions to one vCenter; RIGHTS_BURST_S seconds' worth may go out at once after a pause */
 };
 
-/* Makes an empty cache; `signon` is who asks. NULL without memory. */
+/* Makes an empty cache; `signon` asks the vCenters. NULL without memory. */
 struct rights_cache *rights_cache_new(struct signon *signon, const struct rights_pace *pace);
 void rights_cache_free(struct rights_cache *cache); /* all subjects must have been given back; NULL is allowed */
 
@@ -64,40 +64,40 @@ struct rights_person {
     const char *user_name;   /* as vCenter stores it */
     const char *session_key; /* NULL: questions go by user name */
 };
-/* The subject for it, made if there is none, with one reference for the caller. NULL without memory. */
+/* The subject for this person, made if there is none, with one reference for the caller. NULL without memory. */
 struct rights_subject *rights_subject_get(struct rights_cache *cache, const struct rights_person *person);
 void rights_subject_ref(struct rights_subject *subject);
 void rights_subject_unref(struct rights_subject *subject); /* NULL is allowed */
 CLEANUP_DEFINE(struct rights_subject, rights_subject_unref);
 
-/* How things stand with a subject. */
+/* What is known of a subject. */
 struct rights_known {
-    struct shared_objects *objects; /* one reference for the caller; NULL: nothing usable was ever said, or it was dropped */
+    struct shared_objects *objects; /* one reference for the caller; NULL: there was no answer yet, or it was dropped */
     int64_t as_of_ms;               /* wall clock */
-    int64_t age_ms;                 /* -1: nothing usable */
-    bool is_narrow;                 /* since it was asked for, other vSphere clusters have come to matter */
+    int64_t age_ms;                 /* -1: no answer */
+    bool is_narrow;                 /* since it was asked for, further vSphere clusters have got Kubernetes or HX clusters */
     bool is_away;                   /* the vCenter cannot be asked now */
-    int64_t outage_ms;              /* monotonic time when that was first noticed; names the outage */
-    bool has_ended;                 /* the session by whose key is asked is over, for good */
+    int64_t outage_ms;              /* monotonic: when is_away was first noticed; identifies the outage */
+    bool has_ended;                 /* the vCenter session by whose key rights are asked has ended for good */
 };
-/* Reads it from memory. `is_used` counts as use: the subject is kept fresh for a while. Does not block. */
+/* Reads the subject from memory. `is_used`: it is in use and kept fresh for a while. Does not block. */
 void rights_subject_read(struct rights_subject *subject, bool is_used, struct rights_known *out);
 const char *rights_subject_vcenter(const struct rights_subject *subject);
 const char *rights_subject_user(const struct rights_subject *subject);
 
-/* Takes an answer that was given elsewhere (at sign-on); takes the reference. Ignored if a newer one is there or an event came after it
- * was asked for. */
+/* Gives the subject an answer that the vCenter gave elsewhere (at sign-on); takes over the reference. Without effect if there is a newer answer or an event
+ * came after the question. */
 void rights_subject_offer(struct rights_subject *subject, struct shared_objects *answer);
 
-/* Has the vCenter asked and wait->run called when it has answered (see signon_wait_rights). Does not block. ERR_RIGHTS_UNKNOWN with
- * retry_after_s when the line is too long, ERR_CANCELED after the stop: then run is not called. */
+/* Has the vCenter asked, and wait->run called when it has answered (see signon_wait_rights). Does not block. ERR_RIGHTS_UNKNOWN with retry_after_s when too
+ * many wait, ERR_CANCELED after rights_cache_stop: then run is not called. */
 int rights_subject_wait(struct rights_subject *subject, struct signon_wait *wait, struct err *err);
 
-/* Makes all answers about these people that were asked for until now unusable. See signon_drop_rights. */
+/* Makes all answers about these people to questions asked until now unusable. See signon_drop_rights. */
 void rights_cache_drop(struct rights_cache *cache, const char *vcenter_id, const char *user_name);
 
-/* Sends questions that are due and ends waits that took too long. To be called every RIGHTS_TICK_MS or so. Does not block. */
+/* Sends questions that are due and ends waits that took too long. Call it every SIGNON_RIGHTS_TICK_MS. Does not block. */
 void rights_cache_tick(struct rights_cache *cache);
 
-/* Ends all waits; nothing is asked from then on. */
+/* Ends all waits; no vCenter is asked from then on. */
 void rights_cache_stop(struct rights_cache *cache);

@@ -15,10 +15,10 @@ struct signon;
 struct actor;
 struct strbuf;
 
-/* Makes memory follow what a replica (or we) did to the keys. Blocks. */
+/* Reads the keys that were changed, by any replica, and makes memory follow. Blocks. */
 int signon_apply_key_change(struct signon *signon, struct err *err);
 
-/* Public keys as a JWK Set. Appended to `out`. ERR_NOMEM, ERR_TOO_LARGE. */
+/* Appends the public keys to `out` as a JWK Set. ERR_NOMEM, ERR_TOO_LARGE. */
 int signon_write_jwks(struct signon *signon, struct strbuf *out, struct err *err);
 /* For how long others may keep the JWK Set: well below the time for which a key is published before it signs. */
 int64_t signon_jwks_max_age_s(const struct signon *signon);
@@ -41,15 +41,14 @@ int signon_list_keys(struct signon *signon, struct signon_key_list *out, struct 
 
 struct signon_key_rotation {
     bool is_immediate; /* publish for a moment only: those who keep copies may refuse tokens until they read again */
-    bool drops_old;    /* tokens of the old key end with it: for a key that others know; implies is_immediate */
+    bool drops_old;    /* tokens of the old key end at once: for a key that has leaked; implies is_immediate */
 };
-/* Publishes a new key; one that is published already is taken instead. Noted in the audit log. Blocks. *out is the key that comes,
- * in whatever state it is by then. */
+/* Publishes a new key, or takes one that is published already. Noted in the audit log. Blocks. *out is the coming key, whose state may have changed by then. */
 int signon_rotate_keys(struct signon *signon, const struct actor *actor, const struct signon_key_rotation *rotation,
                        struct signon_key *out, struct err *err);
 
-/* Does what has fallen due with the keys: begins to sign with one, retires, deletes, or rotates by age. Asks memory only while nothing is due; of
- * several replicas one does it, under a lease. To be called every second or so. Blocks. */
+/* Does what is due with the keys: begins to sign with one, retires, deletes, or rotates by age. Looks only at memory while nothing is due; one replica does
+ * it, under a lease. Call it every second or so. Blocks. */
 int signon_keys_tick(struct signon *signon, struct err *err);
 
 /* -- for the files of this folder -------------------------------------------------------------------------------------- */
