@@ -15,22 +15,22 @@
 
 struct worker_pool;
 
-#define HYPERFLEX_AT_ONCE 8U /* under way, of the worker pool and of those who ask */
+#define HYPERFLEX_AT_ONCE 8U /* visits at a time, of the worker pool and of callers together */
 
 struct hyperflex {
     struct hyperflex_options options;
     struct worker_pool *workers;
-    pthread_cond_t left;                             /* a place was left, or it is stopped */
-    pthread_mutex_t inherited;                       /* held while somebody logs in with what was inherited */
+    pthread_cond_t left;                             /* signalled when a place becomes free, and by hyperflex_stop */
+    pthread_mutex_t inherited;                       /* held during a login with an inherited credential */
     pthread_mutex_t lock;                            /* guards what follows */
     struct hx_status_list statuses;                  /* as of the last tick */
     struct hx_publication_list publications;         /* likewise */
-    uint8_t certificate_sha256[DIGEST_SHA256_BYTES]; /* of what publications name */
+    uint8_t certificate_sha256[DIGEST_SHA256_BYTES]; /* of the certificate that publications name */
     char installation[UUID_TEXT_BYTES];              /* "": not read yet */
-    int64_t certificate_since_ms;                    /* wall clock; 0: it was not asked for yet */
+    int64_t certificate_since_ms;                    /* wall clock: since when it is this one; 0: not read yet */
     struct hyperflex_place {
         const char *hx_id;        /* NULL: the place is free */
-        struct hx_client *client; /* that hyperflex_stop ends; NULL: not made yet */
+        struct hx_client *client; /* hyperflex_stop cancels it; NULL: not made yet */
     } places[HYPERFLEX_AT_ONCE];
     char *ca_pem;           /* of hx.ca_file; NULL: none */
     int64_t next_search_ms; /* monotonic clock */
@@ -48,16 +48,16 @@ struct hx_visit {
     struct hx_token token; /* access NULL: none */
     enum hx_connection_state old_state;
     char old_reason[sizeof(((struct hx_status *)0)->reason)];
-    char older_id[UUID_TEXT_BYTES]; /* it turned out to be this HX cluster; "": not */
+    char older_id[UUID_TEXT_BYTES]; /* the known HX cluster that this one turned out to be; "": none */
 };
 
-/* What an HX cluster is to be told of where KaaS is, looked at once. */
+/* One look at what an HX cluster is to be told about the URL of KaaS. */
 struct publication {
     struct hyperflex *h;
     const struct actor *actor;    /* as of a visit */
-    const struct hx_visit *visit; /* by whose client and token it goes; without a connection by the peer */
+    const struct hx_visit *visit; /* its client and token are used; if it has no connection, the peer */
     struct hx_publication *row;
-    json_t *registration; /* NULL: nothing may be said */
+    json_t *registration; /* NULL: there is nothing to publish */
     char digest[HX_DIGEST_BYTES];
     char installation[UUID_TEXT_BYTES];
     enum hx_publication_step step;
@@ -68,11 +68,11 @@ struct publication {
 
 /* -- visit.c ------------------------------------------------------------------------------------------------------------ */
 
-/* `purpose` is malloc'ed and freed there; NULL: ERR_NOMEM. out->bytes is freed by the caller. */
+/* Seals `text` for `purpose`, which is malloc'ed and freed here; NULL: ERR_NOMEM. out->bytes is freed by the caller. */
 int hyperflex_seal(struct hyperflex *h, char *purpose, const char *text, struct hx_sealed *out, struct err *err);
-/* Likewise; frees the bytes of `sealed`, too. *out is freed by secret_free; NULL: none is kept. */
+/* Opens what hyperflex_seal sealed for `purpose` (freed here, as sealed.bytes). *out is freed by secret_free; NULL: no secret is stored. */
 int hyperflex_unseal(struct hyperflex *h, char *purpose, struct hx_sealed sealed, char **out, struct err *err);
-/* A secret of one HX cluster. out->bytes is freed by the caller. */
+/* Seals a secret of one HX cluster. out->bytes is freed by the caller. */
 int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct hx_sealed *out,
                struct err *err);
 
@@ -80,60 +80,60 @@ int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind,
 char *hyperflex_get_ca(struct hyperflex *h);
 bool hyperflex_has_ca(struct hyperflex *h);
 
-/* The stable word for what is wrong with an HX cluster. Static. */
+/* The stable word for an error of a call to an HX cluster. Static. */
 const char *visit_reason(int rc);
-/* What to do about it, in commands about this HX cluster. As err_remedy. */
+/* Sets the remedy of *err, in commands about this HX cluster. Returns as err_remedy. */
 int visit_advise(const char *hx_id, struct err *err);
-/* What is wrong with us, the database included, or was stopped, says nothing of HX. */
+/* True for errors that say nothing about HX: faults of kaasd or the database, and calls that were stopped. */
 bool visit_is_our_fault(int rc);
 
 /* Reads connection and status from the database. ERR_NOT_FOUND. */
 int visit_load(struct hx_visit *v, const char *hx_id, struct err *err);
 /* Makes v->client for v->connection; asks nobody yet. ERR_CONFIG: its CA cannot be read. */
 int visit_make_client(struct hx_visit *v, struct err *err);
-/* Signs in and reads, and stores what came of it: what is wrong with HX is no error. */
+/* Signs in, reads the HX cluster and stores the result; a fault of HX is a result, not an error. */
 int visit_run(struct hx_visit *v, struct err *err);
-/* What is kept of before, as its token will be of no use any more. False: there is none. */
+/* Loads connection and kept token, before a change that makes the token useless. False: no token is kept. */
 bool visit_load_token(struct hx_visit *v, const char *hx_id);
-/* HX keeps a token for 18 days that nobody gives back. One that does not answer is no reason to fail. */
+/* Gives the token back, as HX keeps it for 18 days otherwise. An HX cluster that does not answer is ignored. */
 void visit_give_back(struct hx_visit *v);
-/* Frees all that it has, and leaves its place. */
+/* Frees all members and gives the place back. */
 void visit_end(struct hx_visit *v);
 
 /* -- inherit.c ---------------------------------------------------------------------------------------------------------- */
 
-/* Gives a wish that names no user the one of the HX cluster's vCenter; *password is freed by secret_free. ERR_UNPROCESSABLE: it has none. */
+/* Sets the wish's user to the one of its vCenter's credential; *password is freed by secret_free. ERR_UNPROCESSABLE: the vCenter has no credential. */
 int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, char **password, struct err *err);
-/* Connects HX clusters that have appeared, in the worker pool. */
+/* A worker_fn: connects HX clusters that have appeared or moved; `arg` is the struct hyperflex. One replica does it, under a lease. */
 void hyperflex_search(void *arg, bool is_canceled);
 bool hyperflex_search_is_due(struct hyperflex *h);
 
 /* -- publish.c ---------------------------------------------------------------------------------------------------------- */
 
-/* Looks whether the HX cluster of this visit is to be told something. */
+/* Finds out what is to be published to this HX cluster: p->step. publish_end frees the members in any case. */
 int publish_begin(struct publication *p, const char *hx_id, struct err *err);
-/* Has it a peer, and no connection? Then the peer's sign-in stands in for that. ERR_NOT_FOUND: it has none. */
+/* 0 if the HX cluster has a peer, whose sign-in can stand in for a connection. ERR_NOT_FOUND: it has none. */
 int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err);
-/* Tells it, if so, and stores what came of it: what is wrong with HX is no error. After the visit has read it. */
+/* Publishes or withdraws as p->step says, and stores the result; a fault of HX is a result, not an error. Call it after visit_run. */
 int publish_run(struct publication *p, struct err *err);
 void publish_end(struct publication *p);
-/* Withdraws, once, before kaasd forgets how an HX cluster is reached; `before` has token and client of then. */
+/* Withdraws the publication, tried once, when a connection was removed; `before` has its token and client. */
 void publish_leave(struct hx_visit *before);
-/* Whether that is reason enough to read an HX cluster: not one that was never read since it was set, or whose user was refused; nor one that failed before it is time to try it
- * again, which may be when HX said. */
+/* True if an HX cluster may be read in order to publish: not if it was never read since it was set, or refused its user; after another failure only when its
+ * next try is due, which HX may have set. */
 bool publish_may_visit(const struct hx_status *status);
-/* Which HX clusters are to be told something: of those that may be visited, and of those with a peer alone. Called with the statuses of this tick. *ids is the caller's to
- * free, *count texts and itself, also after a failure. */
+/* Lists the HX clusters to which something is to be published: of those that may be visited, and of those with only a peer. `statuses` are those of this
+ * tick. The caller frees *ids and its *count texts, also after a failure. */
 int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, char ***ids, size_t *count, struct err *err);
 
 /* -- hyperflex.c -------------------------------------------------------------------------------------------------------- */
 
-/* Has the time come that the last try set for the next one by itself? */
+/* True if the next automatic try, as the last one set it, is due. */
 bool hyperflex_is_time(const struct hx_status *status);
-/* Reads the HX cluster, and publishes what is due, now. older_id[0]: it turned out to be that one, which was read. ERR_NOT_FOUND, ERR_BUSY. */
+/* Reads the HX cluster now, and publishes what is due. older_id[0]: it turned out to be this known HX cluster, which was read. ERR_NOT_FOUND, ERR_BUSY. */
 int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
                     struct err *err);
-/* ERR_UNPROCESSABLE: empty, or longer than KAAS_PASSWORD_BYTES_MAX. */
+/* Checks the length of a password. ERR_UNPROCESSABLE: empty, or longer than KAAS_PASSWORD_BYTES_MAX. */
 int hyperflex_check_password(const char *password, struct err *err);
-/* Has a refusal in the audit log, too; gives `rc` back. */
+/* Writes a refusal (`rc` not 0) to the audit log; returns `rc`. */
 int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc, const struct err *why);
