@@ -16,10 +16,10 @@ struct store;
 
 struct clusters_options {
     struct store *store;
-    void (*on_written)(void *arg); /* after a write: bring it into the inventory; may be NULL */
+    void (*on_written)(void *arg); /* called after a write, to bring it into the inventory; may be NULL */
     void *on_written_arg;
-    /* How many clusters and nodes the inventory knows of; false: not known. Where it says that there is plenty of room, writers do not count.
-     * NULL: they always do. */
+    /* Tells how many clusters and nodes the inventory has; false: not known. If there is plenty of room, writers do not count them in the database. NULL:
+     * writers always count. */
     bool (*get_size)(void *arg, size_t *clusters, size_t *nodes);
     void *get_size_arg;
 };
@@ -31,7 +31,7 @@ void clusters_free(struct clusters *clusters);                                  
  * ERR_CONFLICT (a vSphere cluster is not known), ERR_INVENTORY_FULL, ERR_UNPROCESSABLE, errors of store.h. */
 int clusters_create(struct clusters *clusters, const struct actor *actor, struct cluster *record, char id[37], struct err *err);
 
-/* Changes a record in place and says which lists it replaced (bits of enum cluster_parts, cluster_store.h). May run more than once. */
+/* Changes a record in place and sets which lists it replaced (bits of enum cluster_parts, cluster_store.h). May be called more than once. */
 typedef int clusters_change_fn(void *arg, struct cluster *record, unsigned *parts, struct err *err);
 struct clusters_edit {
     clusters_change_fn *fn;
@@ -40,25 +40,24 @@ struct clusters_edit {
     int64_t version_no; /* 0: whatever it is now */
 };
 
-/* Reads the record, has it changed and writes it. With `version_no` only if the record still has that version (ERR_PRECONDITION); with 0 it
- * is read and tried again when somebody else was faster. Blocks. ERR_NOT_FOUND, else as create. */
+/* Reads the record, calls edit->fn to change it, and writes it. With version_no only if the record still has that version (ERR_PRECONDITION); with 0 this is
+ * repeated if somebody else wrote meanwhile. Blocks. ERR_NOT_FOUND, else as clusters_create. */
 int clusters_change(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
 
-/* As clusters_change for the report of a provisioner: `fn` also sets the members reported_... . Nothing but the time is written, and no
- * version rises, when the report says what the record said before; the audit log learns of changes of the reported state only. Blocks.
- * Errors as clusters_change. */
+/* As clusters_change for the report of a provisioner: `fn` also sets the members reported_... . A report that says what the record says already writes only
+ * the time and leaves the version; only changes of the reported state are in the audit log. Blocks. Errors as clusters_change. */
 int clusters_report(struct clusters *clusters, const struct actor *actor, const struct clusters_edit *edit, struct err *err);
 
 /* Removes a record; `version_no` as above. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int clusters_remove(struct clusters *clusters, const struct actor *actor, const char *id, int64_t version_no, struct err *err);
 
-/* What an administrator says about an HX cluster. NULL gives the member back to discovery; unchanged members are told apart by the flags. A name that is read from HX
- * is changed there. */
+/* Name and address that an administrator sets for an HX cluster. NULL: discovery sets the member again; the flags tell which members change. A name that
+ * kaasd reads from HX can be changed in HX only. */
 struct clusters_hx_change {
     bool has_name, has_address;
     const char *name, *address;
 };
-/* Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
+/* Changes name and address of an HX cluster. Blocks. ERR_NOT_FOUND, ERR_PRECONDITION, ERR_UNPROCESSABLE. */
 int clusters_change_hx(struct clusters *clusters, const struct actor *actor, const char *id, int64_t version_no,
                        const struct clusters_hx_change *change, struct err *err);
 
@@ -72,8 +71,8 @@ struct clusters_line {
     bool is_change;         /* of a record that was loaded; else new */
     bool is_unchanged;      /* a change that changes nothing: not written */
     bool is_written;        /* outcome */
-    /* Why it was not written; may be set beforehand: then it is not tried. Neither: it was not tried for another line's sake, or since
-     * the inventory was full before it. */
+    /* Why the line was not written; a line with an error set beforehand is not tried. Neither written nor an error: not tried because of another line, or
+     * because the inventory was full before it. */
     struct err err;
 };
 
@@ -81,14 +80,14 @@ struct clusters_lines {
     struct clusters_line *items;
     size_t count;
     bool is_atomic;                 /* all of them or none, in one transaction; else in bounded ones, each for itself */
-    bool (*is_given_up)(void *arg); /* nobody waits for the outcome any more: ends between two transactions; may be NULL */
+    bool (*is_given_up)(void *arg); /* true: nobody waits for the outcome, stop between two transactions; may be NULL */
     void *arg;
 };
 
-/* Writes what can be written; one line of the audit log for each that was. With is_atomic an error of any line, set beforehand or found, keeps
- * all from being written. The first for which there is no room (ERR_INVENTORY_FULL) ends it. Blocks. 0 also if lines have errors. Else
- * nothing was written: errors of store.h. */
+/* Writes the lines that can be written, each with its line in the audit log. With is_atomic an error of any line, set beforehand or found, keeps all from
+ * being written. The first line without room (ERR_INVENTORY_FULL) ends it. Blocks. Returns 0 also if lines have errors; on any other result nothing was
+ * written: ERR_CANCELED (is_given_up), ERR_NOMEM, errors of store.h. */
 int clusters_write_lines(struct clusters *clusters, const struct actor *actor, struct clusters_lines *lines, struct err *err);
 
-/* A record as it is stored, for a change by clusters_write_lines; freed by cluster_free. Blocks. ERR_NOT_FOUND. */
+/* Loads a stored record, to change it by clusters_write_lines; freed by cluster_free. Blocks. ERR_NOT_FOUND. */
 int clusters_load(struct clusters *clusters, const char *id, struct cluster **out, struct err *err);

@@ -13,13 +13,13 @@
 
 /* -- which vCenters are being watched, so that what they show of nodes counts as evidence ---------------------------- */
 
-/* What a vCenter showed goes on counting for KAAS_OBSERVED_EVIDENCE_MS after it was last watched, and after the start for those that
- * nobody has told about yet: a short break must not turn states over. */
+/* What a vCenter showed counts as evidence for KAAS_OBSERVED_EVIDENCE_MS after it was last watched; for a vCenter not noted yet, after the start. So a short
+ * break does not change states. */
 
 struct inventory_watched {
     char vcenter_id[KAAS_UUID_BYTES];
     bool is_watched;
-    int64_t since_ms; /* monotonic: not watched since */
+    int64_t since_ms; /* monotonic: since when it is not watched */
 };
 
 struct inventory_watch {
@@ -35,20 +35,20 @@ int inventory_watch_copy(const struct inventory_watch *from, struct inventory_wa
 /* Notes that a vCenter is watched from now on, or no more. ERR_NOMEM. */
 int inventory_watch_set(struct inventory_watch *watch, const char *vcenter_id, bool is_watched, int64_t now_ms, struct err *err);
 
-/* Does what this vCenter shows count at this monotonic time? */
+/* True if what this vCenter shows counts as evidence at this monotonic time. */
 bool inventory_watch_counts(const struct inventory_watch *watch, const char *vcenter_id, int64_t now_ms);
 
-/* Changes with the answers of inventory_watch_counts. */
+/* A hash over the answers of inventory_watch_counts for all vCenters: changes when one does. */
 uint64_t inventory_watch_mark(const struct inventory_watch *watch, int64_t now_ms);
 
 /* -- one cluster of the list: made from the record as stored, kept up to date by time ------------------------------ */
 
-/* What an entry is made of is struct inventory_cluster of snapshot.h. */
+/* An entry is a struct inventory_cluster (snapshot.h). */
 
-/* What an entry is made with. Borrowed. */
+/* What is needed to make an entry. Borrowed. */
 struct inventory_basis {
     struct inventory_platform *platform;
-    const struct inventory_watch *watch; /* NULL: whatever was observed counts */
+    const struct inventory_watch *watch; /* NULL: all observations count */
     int64_t wall_ms, mono_ms;            /* now */
     int64_t stale_after_ms;              /* age at which reports no longer count; 0: never */
 };
@@ -58,27 +58,28 @@ struct inventory_basis {
 int inventory_cluster_new(struct cluster *record, const struct inventory_basis *basis, struct inventory_cluster **out,
                           struct err *err);
 
-/* The record as it is stored, a copy freed by cluster_free, with the last report that is known. ERR_NOMEM. */
+/* Copies the record as it is stored, with the newest report time known; freed by cluster_free. ERR_NOMEM. */
 int inventory_cluster_stored(const struct inventory_cluster *entry, struct cluster **out, struct err *err);
 
 /* Makes an entry from the same record anew. One reference. ERR_NOMEM. */
 int inventory_cluster_renew(const struct inventory_cluster *entry, const struct inventory_basis *basis,
                             struct inventory_cluster **out, struct err *err);
 
-/* Would the entry come out differently now: has a report aged (or come in), or, if that is to be looked at, other evidence to count? */
+/* True if the entry would come out differently now: its report has become too old (or fresh again), or, `with_evidence`, the evidence that counts has
+ * changed. */
 bool inventory_cluster_is_due(const struct inventory_cluster *entry, const struct inventory_basis *basis, bool with_evidence);
 
 #define INVENTORY_DIFFERS_IN_TEXT "text"
-/* In what do two entries of one cluster differ: a member of the record as stored, or INVENTORY_DIFFERS_IN_TEXT if just what is shown does; NULL: in nothing.
- * What depends on the time at which they were made (inventory_cluster_is_as_due) is not looked at where that differs. */
+/* The first member of the stored record in which two entries of one cluster differ; INVENTORY_DIFFERS_IN_TEXT if only the rendered text does; NULL: none. The
+ * text is compared only if inventory_cluster_is_as_due. */
 const char *inventory_cluster_difference(const struct inventory_cluster *a, const struct inventory_cluster *b);
-/* Were they made with the same evidence and reports? */
+/* True if both were made with the same evidence and the same age of reports. */
 bool inventory_cluster_is_as_due(const struct inventory_cluster *a, const struct inventory_cluster *b);
 
-/* Wall-clock time at which its last report grows too old; INT64_MAX: never. */
+/* Wall-clock time in ms at which the entry's last report becomes too old; INT64_MAX: never. */
 int64_t inventory_cluster_stale_ms(const struct inventory_cluster *entry, const struct inventory_basis *basis);
 
-/* Notes a report at this time, that only memory knows of; or one that the database knows of. The one thing about an entry that changes. */
+/* Note the time of a report: one that only memory has, and one that the database has. Times are the only part of an entry that changes. */
 void inventory_cluster_note_report(const struct inventory_cluster *entry, int64_t at_ms);
 void inventory_cluster_note_saved(const struct inventory_cluster *entry, int64_t at_ms);
 
@@ -93,34 +94,34 @@ struct inventory_loading {
     struct inventory_snapshot *old; /* the snapshot before; NULL: none */
 };
 
-/* Reads what lies below the clusters. *out has one reference. Errors of the store. */
+/* Reads vCenters, vSphere clusters, HX clusters, grants and service accounts. *out has one reference. Errors of the store. */
 int inventory_load_platform(struct store *store, struct inventory_platform **out, struct err *err);
 
-/* ERR_TOO_LARGE if so many are more than a snapshot may hold. */
+/* Checks that a snapshot may hold so many. ERR_TOO_LARGE. */
 int inventory_check_size(size_t clusters, size_t nodes, struct err *err);
 
-/* Reads everything, some hundred clusters at once, and shares with loading->old what is the same. *out has one reference. Errors of the
- * store; ERR_TOO_LARGE over KAAS_CLUSTERS_COUNT_MAX and KAAS_NODES_COUNT_MAX. */
+/* Reads everything, some hundred clusters at once, and shares unchanged entries with loading->old. *out has one reference. Errors of the store; ERR_TOO_LARGE
+ * over KAAS_CLUSTERS_COUNT_MAX and KAAS_NODES_COUNT_MAX. */
 int inventory_load_all(const struct inventory_loading *loading, struct inventory_snapshot **out, struct err *err);
 
-/* As inventory_load_all, of the clusters alone, with loading->basis.platform. With `shares_due`, what differs by the time at which it was made
- * (inventory_cluster_is_as_due) is shared as well. */
+/* As inventory_load_all for the clusters alone, with loading->basis.platform. `shares_due`: shares also entries that differ only by the time at which they
+ * were made (inventory_cluster_is_as_due). */
 int inventory_load_clusters(const struct inventory_loading *loading, bool shares_due, struct inventory_snapshot **out,
                             struct err *err);
 
-/* Is the object one of those that inventory_load_platform reads? */
+/* True for objects that inventory_load_platform reads. */
 bool inventory_is_platform_change(enum change_kind kind);
 
 /* Makes the snapshot that follows loading->old by reading just what `changes` name. *out stays NULL with result 0 if nothing here changed. */
 int inventory_load_changes(const struct inventory_loading *loading, const struct change_list *changes,
                            struct inventory_snapshot **out, struct err *err);
 
-/* One look for clusters that are due: in and out. */
+/* Input and output of inventory_load_due. */
 struct inventory_due {
     size_t limit;         /* make at most this many anew */
-    bool is_evidence_due; /* other vCenters are watched than before, not just later */
-    bool is_more;         /* out: the limit was met */
-    int64_t next_ms;      /* out: wall clock before which no report grows too old */
+    bool is_evidence_due; /* look at evidence, too: inventory_watch_mark has changed */
+    bool is_more;         /* out: more clusters are due */
+    int64_t next_ms;      /* out: wall clock; no report becomes too old before that */
 };
 
 /* Makes clusters that are due (inventory_cluster_is_due) anew, without the database. *out stays NULL with result 0 if there is none. */

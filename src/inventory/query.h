@@ -1,7 +1,7 @@
 /* Questions to a snapshot, answered from memory. Layer 3 (inventory).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Every question takes the viewer: what one may not see does not exist. */
+ * Every question takes the viewer: objects that the viewer may not see are treated as if they did not exist. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,7 +38,7 @@ struct inventory_label_query {
 #define INVENTORY_TEXT_BYTES_MAX (4 * INVENTORY_TEXT_CHARS_MAX)
 #define INVENTORY_LABELS_MAX 8
 
-/* Whether a cluster is to run on an HX cluster at all, by the places that are shown. */
+/* Filter: anywhere, on any HX cluster, or on none, by the placements that the viewer may see. */
 enum inventory_on_hx { INVENTORY_ANYWHERE, INVENTORY_ON_HX, INVENTORY_NOT_ON_HX };
 
 struct inventory_cluster_query {
@@ -49,8 +49,8 @@ struct inventory_cluster_query {
     const char *vsphere_cluster; /* reference within `vcenter`, if that is given, or NULL */
     const char *datacenter;      /* name or managed object id within `vcenter`, or NULL */
     unsigned state_mask;         /* bit per enum cluster_state; 0: all */
-    const char *text;            /* words, each of which the search text must contain, ASCII letters without case; or NULL */
-    struct inventory_label_query labels[INVENTORY_LABELS_MAX]; /* all of them */
+    const char *text;            /* words that the search text must all contain, ASCII letters in any case; or NULL */
+    struct inventory_label_query labels[INVENTORY_LABELS_MAX]; /* a cluster must have all of them */
     size_t labels_count;
     enum inventory_sort sort;
     bool is_descending;
@@ -59,7 +59,7 @@ struct inventory_cluster_query {
     const char *cursor; /* next_cursor of the page before, or NULL; then `offset` must be 0 */
 };
 
-/* A name that fits several things the viewer may see. */
+/* The HX clusters that a name fits and the viewer may see, if there are several. */
 #define INVENTORY_CANDIDATES_MAX 20
 struct inventory_candidates {
     const struct hx_cluster *items[INVENTORY_CANDIDATES_MAX];
@@ -73,14 +73,14 @@ struct inventory_page {
     struct inventory_candidates candidates; /* with ERR_AMBIGUOUS: the HX clusters that fit, borrowed from the snapshot */
 };
 
-/* Appends {"items":[...],"total":...,"next_cursor":...} for this viewer; the total is of all pages. ERR_AMBIGUOUS, ERR_NOT_FOUND (unknown or invisible
- * HX cluster or vCenter alike), ERR_HX_NAME_UNKNOWN (there is no such HX cluster, but the viewer sees one whose own name is not known), ERR_INVALID (bad cursor,
+/* Appends {"items":[...],"total":...,"next_cursor":...} for this viewer; the total is of all pages. ERR_AMBIGUOUS, ERR_NOT_FOUND (unknown or invisible HX
+ * cluster or vCenter alike), ERR_HX_NAME_UNKNOWN (there is no such HX cluster, but the viewer sees one whose own name is not known), ERR_INVALID (bad cursor,
  * too long a text), ERR_NOMEM. */
 int inventory_list_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                             const struct inventory_cluster_query *query, struct inventory_page *out, struct err *err);
 
-/* A digest of all that inventory_list_clusters says on all pages of this query, whatever its sort, limit, offset and cursor: the same on every replica. Errors
- * as there; *candidates as inventory_page.candidates. */
+/* A hash over all pages of inventory_list_clusters for this query, whatever its sort, limit, offset and cursor: the same on every replica. Errors as there;
+ * *candidates as inventory_page.candidates. */
 int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                               const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
                               uint64_t *digest, struct err *err);
@@ -88,14 +88,14 @@ int inventory_digest_clusters(const struct inventory_snapshot *snapshot, const s
 /* How many clusters a query finds. */
 struct inventory_counts {
     size_t total, by_state[CLUSTER_STATE_COUNT];
-    size_t ready_declared; /* of the ready ones: those that somebody has entered as ready, and nothing else has said so */
+    size_t ready_declared; /* of the ready ones: those whose state somebody entered, with no report or observation */
 };
 
-/* Counts one more. */
+/* Adds one cluster to the counts. */
 void inventory_counts_add(struct inventory_counts *counts, const struct cluster *cluster);
 
-/* Counts what inventory_list_clusters says on all pages of this query, whatever its sort, limit, offset and cursor. Errors as there, but for the cursor's;
- * *candidates as inventory_page.candidates. */
+/* Counts the clusters on all pages of inventory_list_clusters for this query, whatever its sort, limit, offset and cursor. Errors as there, but for the
+ * cursor's; *candidates as inventory_page.candidates. */
 int inventory_count_clusters(const struct inventory_snapshot *snapshot, const struct viewer_key *viewer,
                              const struct inventory_cluster_query *query, struct inventory_candidates *candidates,
                              struct inventory_counts *out, struct err *err);
@@ -103,7 +103,7 @@ int inventory_count_clusters(const struct inventory_snapshot *snapshot, const st
 /* Which rules show this vSphere cluster, as policy_vsphere_rules. */
 unsigned inventory_vsphere_rules(const struct inventory_platform *platform, const struct viewer_key *viewer,
                                  const struct object_ref *ref);
-/* As policy_cluster_visible, over what the snapshot knows. */
+/* policy_cluster_visible, with the HX clusters of the platform. */
 bool inventory_view_cluster(const struct inventory_platform *platform, const struct viewer_key *viewer,
                             const struct cluster *cluster, struct policy_view *out);
 
@@ -128,22 +128,22 @@ bool inventory_sees_clusters_on(const struct inventory_snapshot *snapshot, const
 int inventory_resolve_vcenter(const struct inventory_platform *platform, const char *reference, const struct vcenter **out,
                               struct err *err);
 
-/* Finds a vSphere cluster of a vCenter (NULL: of any, where one alone has it) by managed object id, path (vsphere_cluster_has_path), or, if none is found by
- * these, name alone. ERR_NOT_FOUND with what was perhaps meant, ERR_AMBIGUOUS with what to give instead. */
+/* Finds a vSphere cluster of a vCenter (NULL: of any, if it is in one only) by managed object id, path (vsphere_cluster_has_path), or, if these find none, by
+ * name. ERR_NOT_FOUND with similar names, ERR_AMBIGUOUS with what to give instead. */
 int inventory_resolve_vsphere(const struct inventory_platform *platform, const struct vcenter *vcenter, const char *reference,
                               const struct vsphere_cluster **out, struct err *err);
 
-/* As inventory_resolve_vcenter and inventory_resolve_vsphere, among what the viewer may see: what it may not see is neither found nor makes a name
- * ambiguous. A vCenter is seen by those who came from it or see one of its vSphere clusters. */
+/* As inventory_resolve_vcenter and inventory_resolve_vsphere, among the objects that the viewer may see: others are not found and make no name ambiguous. A
+ * viewer sees a vCenter after signing in by it, or if one of its vSphere clusters is visible. */
 int inventory_resolve_visible_vcenter(const struct inventory_platform *platform, const struct viewer_key *viewer,
                                       const char *reference, const struct vcenter **out, struct err *err);
 int inventory_resolve_visible_vsphere(const struct inventory_platform *platform, const struct viewer_key *viewer,
                                       const struct vcenter *vcenter, const char *reference, const struct vsphere_cluster **out,
                                       struct err *err);
 
-/* All vSphere clusters of a vCenter that carry Kubernetes or HX clusters: the objects rights are asked about. Fills `out`. */
+/* All vSphere clusters of a vCenter that carry Kubernetes or HX clusters: people's rights on them are asked for. Fills `out`. */
 int inventory_objects_of_interest(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
                                   struct err *err);
-/* The same, and those that are gone, or not shown to us any more, while Kubernetes clusters are still said to be there. */
+/* As inventory_objects_of_interest, and also vSphere clusters that are gone or hidden from us while Kubernetes clusters are placed on them. */
 int inventory_objects_in_use(const struct inventory_snapshot *snapshot, const char *vcenter_id, struct object_set *out,
                              struct err *err);

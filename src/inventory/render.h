@@ -5,6 +5,6 @@
 #include "err.h"
 #include "snapshot.h"
 
-/* Renders the cluster as someone sees it who may see the placements in `mask`. *out is filled; its json is freed by the caller. ERR_NOMEM. */
+/* Renders the cluster for a viewer who may see the placements in `mask`. *out is filled; its json is freed by the caller. ERR_NOMEM. */
 int inventory_render_cluster(const struct inventory_cluster *entry, const struct inventory_platform *platform, uint64_t mask,
                              struct inventory_fragment *out, struct err *err);

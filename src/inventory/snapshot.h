@@ -24,7 +24,7 @@ struct inventory_fragment {
     char *json;
 };
 
-/* What the database holds where the record shows what follows from it (rollup.h). */
+/* Members as the database has them, where the record has derived values (rollup.h). */
 struct inventory_stated {
     enum cluster_state state;
     char *reason, *source, *by, *placement_source;
@@ -34,32 +34,32 @@ struct inventory_stated {
     int64_t observed_at_ms;
 };
 
-/* When a cluster was last reported on; wall clock. */
+/* Time of the last report on a cluster; wall clock. */
 struct inventory_times {
-    atomic_llong reported_ms; /* as far as this process knows: runs ahead of the record */
-    atomic_llong saved_ms;    /* as far as the database knows */
+    atomic_llong reported_ms; /* in memory; may be later than in the record */
+    atomic_llong saved_ms;    /* in the database */
 };
 
 /* One cluster with its rendered answers. Shared; freed with the last reference. */
 struct inventory_cluster {
     atomic_uint refs;
-    struct cluster *record; /* state, ready counts, placement and observed_at_ms as everyone sees them: rolled up */
+    struct cluster *record; /* state, ready counts, placement and observed_at_ms are derived (rolled up) */
     struct inventory_stated stated;
     char *reason_partial;                 /* the reason for those who see a part of the placement only; NULL: none */
-    size_t down;                          /* of its virtual machines, so many were seen not to work */
-    bool is_reported, is_stale;           /* rests on a report; which was too old when it was rolled up */
-    uint64_t evidence;                    /* of which nodes what is seen counted then */
-    struct inventory_times *times;        /* of reports; the one thing here that changes */
-    char *search_text;                    /* what a text is looked for in: all in lower case, a line each */
+    size_t down;                          /* number of its virtual machines that were seen not to work */
+    bool is_reported, is_stale;           /* the state comes from a report; the report was too old at roll-up */
+    uint64_t evidence;                    /* hash over the nodes whose observations counted at roll-up */
+    struct inventory_times *times;        /* of reports; the only member whose content changes */
+    char *search_text;                    /* searched by the query's `text`: lower case, one value a line */
     uint64_t full_mask;                   /* all placements */
     struct inventory_fragment *fragments; /* [0] for full_mask, then one for each single placement if there are several */
     size_t fragments_count;
 };
 
-/* An inventory of what lies below the clusters. Small; replaced as a whole. */
+/* vCenters, vSphere clusters, HX clusters, grants and service accounts. Small; replaced as a whole. */
 struct inventory_platform {
     atomic_uint refs;
-    uint64_t number;          /* of this process, never used again; 0: none was given */
+    uint64_t number;          /* unique in this process; 0: none was given */
     struct vcenter *vcenters; /* by id */
     size_t vcenters_count;
     struct vsphere_cluster *vsphere; /* by reference */
@@ -87,13 +87,13 @@ struct inventory_snapshot {
     struct inventory_platform *platform;
     struct inventory_cluster **clusters; /* by name, then id */
     size_t clusters_count;
-    size_t nodes_count;                 /* of all of them */
+    size_t nodes_count;                 /* nodes of all clusters */
     struct inventory_index *by_vsphere; /* one for each of platform->vsphere */
     uint32_t *by_id;                    /* positions ordered by cluster id */
     uint32_t *positions;                /* storage behind by_vsphere */
 };
 
-/* Is placement i in the mask? Rows with more placements than bits show the rest to nobody. */
+/* True if placement i is in the mask. Placements beyond the 64 bits are shown to nobody. */
 static inline bool inventory_mask_has(uint64_t mask, size_t i) {
     return i < 64 && mask >> i & 1;
 }
@@ -108,7 +108,7 @@ CLEANUP_DEFINE(struct inventory_snapshot, inventory_snapshot_unref);
 CLEANUP_DEFINE(struct inventory_cluster, inventory_cluster_unref);
 CLEANUP_DEFINE(struct inventory_platform, inventory_platform_unref);
 
-/* Sorts and links a platform whose arrays have been filled in. Takes nothing. ERR_NOMEM. */
+/* Sorts the filled-in arrays of a platform and builds its indexes. Takes no reference. ERR_NOMEM. */
 int inventory_platform_link(struct inventory_platform *platform, struct err *err);
 
 /* Makes a snapshot of `platform` (one more reference is taken) and `count` entries (the array is copied, each entry gets one
@@ -116,9 +116,9 @@ int inventory_platform_link(struct inventory_platform *platform, struct err *err
 int inventory_snapshot_new(struct inventory_platform *platform, struct inventory_cluster *const *entries, size_t count,
                            struct inventory_snapshot **out, struct err *err);
 
-/* What is different in the snapshot that follows another one. */
+/* The difference between a snapshot and the next one. */
 struct inventory_delta {
-    bool *is_removed;                       /* for each position of the old snapshot: it is not there any more, or comes anew */
+    bool *is_removed;                       /* for each position of the old snapshot: the entry is removed or replaced */
     struct inventory_cluster *const *added; /* any order */
     size_t added_count;
 };
@@ -136,14 +136,14 @@ const struct inventory_cluster *inventory_find_cluster_by_name(const struct inve
 const struct vcenter *inventory_find_vcenter(const struct inventory_platform *platform, const char *id);
 const struct vsphere_cluster *inventory_find_vsphere(const struct inventory_platform *platform, const struct object_ref *ref);
 const struct hx_cluster *inventory_find_hx(const struct inventory_platform *platform, const char *id);
-/* The id of the HX cluster that this id stands for now: another one where two turned out to be one, else `id` itself. Borrowed. */
+/* The id of the HX cluster with which the one with this id was merged; else `id` itself. Borrowed. */
 const char *inventory_get_hx_id(const struct inventory_platform *platform, const char *id);
 const struct service_account *inventory_find_service(const struct inventory_platform *platform, const char *id);
-/* For the same person on the same object. */
+/* The grant for the same person on the same object. */
 const struct grant *inventory_find_grant(const struct inventory_platform *platform, const struct grant *like);
-/* Is that what people call this HX cluster: by name, by HX's own uuid, by the address of its management, or by "datacenter/cluster" in vCenter? */
+/* True if `reference` names this HX cluster: its name, HX's own uuid, the address of its management, or "datacenter/cluster" in vCenter. */
 bool inventory_hx_is_called(const struct inventory_platform *platform, const struct hx_cluster *hx, const char *reference);
 /* HX cluster on a vSphere cluster, whether present or gone; NULL if none. */
 const struct hx_cluster *inventory_find_hx_on(const struct inventory_platform *platform, const struct object_ref *ref);
-/* The index of the first vSphere cluster of this vCenter, whose clusters are neighbours; where there is none, of the one behind. */
+/* The index in platform->vsphere of the vCenter's first vSphere cluster; the others follow it. If it has none: the index where they would be. */
 size_t inventory_first_vsphere(const struct inventory_platform *platform, const char *vcenter_id);
