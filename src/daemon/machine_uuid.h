@@ -3,6 +3,6 @@
 
 #include "uuid.h"
 
-/* Writes it in lower case, as this guest reads it; "" if it is not known. The kernel shows it to root only: the unit of systemd leaves a copy for the
- * service's user in its runtime folder ($RUNTIME_DIRECTORY). */
+/* Writes the UUID in lower case, in the byte order of this guest; "" if it is not known. The kernel shows it to root only: the systemd unit leaves a copy for
+ * the service's user in its runtime folder ($RUNTIME_DIRECTORY). */
 void machine_uuid_read(char out[UUID_TEXT_BYTES]);

@@ -1,4 +1,4 @@
-/* Telling the service manager how we are (sd_notify(3): a datagram to $NOTIFY_SOCKET). Layer 7 (daemon).
+/* Tells the service manager the state of the daemon (sd_notify(3): a datagram to $NOTIFY_SOCKET). Layer 7 (daemon).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
