@@ -12,11 +12,11 @@ struct api;
 int api_new(const struct api_options *options, struct api **out, struct err *err);
 void api_free(struct api *api); /* NULL is allowed; no server may use it */
 
-/* Ends all requests that wait for a list to change, and refuses further ones: before the servers stop. NULL is allowed. */
+/* Ends all requests that wait for a list to change, and refuses further ones. Call it before the servers stop. NULL is allowed. */
 void api_stop_waiting(struct api *api);
 
-/* What somebody may see, or what there is to see, may have changed; the second: for this session only, or it has ended. Requests that wait for
- * lists look again. Cheap; callable from any thread. */
+/* Note that rights or data may have changed, for everybody; and that a session's rights have changed or it has ended. Requests that wait for lists look
+ * again. Cheap; callable from any thread. */
 void api_note_change(struct api *api);
 void api_note_session_change(struct api *api, const char *sid);
 

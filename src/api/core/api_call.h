@@ -24,7 +24,7 @@ struct machine_usage;
 struct pages;
 struct plugin_manifest;
 
-/* What a server hands us with each request. */
+/* The `app` of a server's requests. */
 struct api_entrance {
     struct api *api;
     enum api_door door;
@@ -38,7 +38,7 @@ struct api {
     struct pages *pages;
     struct plugin_manifest *manifest;
     struct cluster_watch *list_watch;
-    _Atomic int bulks; /* large bodies in memory */
+    _Atomic int bulks; /* number of large bodies in memory */
     struct list_memo *list_memo;
     struct bounds *bounds; /* NULL: none */
     struct machine_usage *machine_usage;
@@ -48,7 +48,7 @@ struct api_call;
 /* A handler of one endpoint, or a part of it; returns as http_handler_fn. */
 typedef int api_handler_fn(struct api_call *call, struct http_response *resp, struct err *err);
 
-/* Something that lives as long as the call, with what frees it; all-zero: nothing. */
+/* Data that lives as long as the call, with the function that frees it; all-zero: none. */
 struct api_part {
     void *data;
     void (*free)(void *data);
@@ -60,27 +60,27 @@ struct api_call {
     enum api_door door;
     struct http_request *req;
     const struct api_endpoint *endpoint;
-    api_handler_fn *next;                /* what goes on in the worker */
+    api_handler_fn *next;                /* continues the call in the worker pool */
     struct signon_bearer bearer;         /* empty on the admin socket and on public endpoints */
-    struct principal self;               /* the bearer's, with the role of now; its texts are the session's */
-    const struct principal *who;         /* NULL on public endpoints, and with the token of metrics.token_file */
+    struct principal self;               /* the session's principal with its role now; texts belong to the session */
+    const struct principal *who;         /* the caller; NULL on public endpoints, and with the token of metrics.token_file */
     char *host_user;                     /* the name of self on the admin socket */
-    struct signon_wait *wait;            /* for an answer about rights; NULL: none was needed */
-    uint16_t rights_given_up;            /* bit i: part i was waited for in vain */
+    struct signon_wait *wait;            /* wait for an answer about rights; NULL: none was needed */
+    uint16_t rights_given_up;            /* bit i: waiting for part i gave no answer */
     bool is_bulk;                        /* counted in api->bulks */
-    uint64_t list_mark;                  /* of changes, before the call looked at anything */
+    uint64_t list_mark;                  /* cluster_watch_mark from before the call read anything */
     struct inventory_snapshot *snapshot; /* NULL before the first load */
-    struct link *link;                   /* endpoints of one vCenter, sign-on through one */
+    struct link *link;                   /* of endpoints of one vCenter, and of sign-on by one */
     json_t *body;                        /* parsed request body; NULL before; its texts are wiped at the end */
     json_t *problem;                     /* extra members of a problem answer; NULL: none */
-    char *negotiate;         /* WWW-Authenticate behind this scheme: "" with a 401, a token always; NULL: not spoken here */
-    struct api_part feature; /* of sign-on, of a list that is followed, of a look at machines */
+    char
+        *negotiate; /* of WWW-Authenticate: Negotiate: a token, sent with any status, or "", sent with a 401; NULL: not offered */
+    struct api_part feature; /* data of sign-on, of a watched list, of a question about machines */
     struct api_part later;   /* an answer that is compressed in a worker */
     struct viewer_key viewer;
-    struct grant_picks *picks; /* of viewer; NULL: none are needed */
-    struct session_rights
-        rights; /* the last two are not zeroed: their items count as far as rights.count and viewer.linked_count go */
-    struct viewer_vcenter linked[SESSION_VCENTERS_MAX]; /* of viewer */
+    struct grant_picks *picks;    /* picked grants of `viewer`; NULL: none are needed */
+    struct session_rights rights; /* `rights` and `linked` are not zeroed: valid are rights.count and viewer.linked_count items */
+    struct viewer_vcenter linked[SESSION_VCENTERS_MAX]; /* vCenters of `viewer` */
 };
 
 /* Where a handler runs. */
@@ -97,13 +97,13 @@ enum api_flag {
     API_SIGNON = 2,        /* needs the X-KaaS header */
     API_RIGHTS = 4,        /* the answer depends on the viewer's rights at a vCenter */
     API_ALWAYS = 8,        /* answers also while the replica is not ready */
-    API_STATIC = 16,       /* the page: other headers */
-    API_BULK = 128,        /* a large body: who asks is looked at before it is read, and only a few are read at once */
-    API_PLUGIN = 32,       /* the page inside the vSphere Client: a frame of vCenter's origin */
+    API_STATIC = 16,       /* files of the page: other headers */
+    API_BULK = 128,        /* a large body: the caller is checked before it is read, and only a few are read at once */
+    API_PLUGIN = 32,       /* the page inside the vSphere Client: may be framed by vCenter's origin */
     API_PASSWORD_DUE = 64, /* open to a session that must change its password, too */
     API_SCRAPED = 256,     /* open to the token of metrics.token_file, too */
-    API_COOKIE = 1024,     /* with X-KaaS and without a token by the refresh cookie: `who` is NULL then */
-    API_MANAGING = 512,    /* only for who may manage the grants on some object, which is looked at before query and body are */
+    API_COOKIE = 1024,     /* takes the refresh cookie, with X-KaaS and without a token: `who` is NULL then */
+    API_MANAGING = 512,    /* only for callers who may manage grants on some object; checked before query and body */
 };
 
 struct api_endpoint {
@@ -112,43 +112,44 @@ struct api_endpoint {
     enum bound bound;
     enum permission permission; /* unless API_PUBLIC */
     unsigned flags;
-    const char *const *query; /* names of the parameters there are; NULL: the handler sees to it */
-    const char *body_type;    /* media type of a JSON body that is read first; NULL: the handler sees to it, or there is none */
-    const struct member_body *body; /* its members; NULL: the handler sees to them */
+    const char *const *query; /* names of the allowed parameters; NULL: the handler checks them */
+    const char
+        *body_type; /* media type of a JSON body that is read before the handler runs; NULL: no body, or the handler reads it */
+    const struct member_body *body; /* its members; NULL: the handler checks them */
 };
 
 /* The data slot of the request, in its own memory; made on first use. */
 struct api_call *api_call_of(struct http_request *req);
 
-/* Sets a part of a call, instead of what was there. */
+/* Sets a part of a call; what was there is freed. */
 void api_set_part(struct api_part *part, void *data, void (*free)(void *data));
 
-/* May this one be asked for now? Counted by person or program, and by address; not on the admin socket, whose users may stop the service. For
- * what a handler does in some cases only; the bound of its row is looked at before it runs. ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
+/* Counts one more request of this bound, by person or program, and by address; not on the admin socket, whose users may stop the service. For work that a
+ * handler does only sometimes; the bound of its row is counted before it runs. ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
 int api_admit(const struct api_call *call, enum bound bound, struct err *err);
 
-/* Continues a call in a worker: runs `fn` there. */
+/* Continues a call in a worker pool: runs `fn` there. Returns what http_request_go_slow returns. */
 int api_run_in(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn);
-/* The same for handlers that choose their worker pool themselves. ERR_INTERNAL where the row of the endpoint has no bound. */
+/* As api_run_in, for handlers that choose their worker pool themselves. ERR_INTERNAL if the row of the endpoint has no bound. */
 int api_go_slow(struct api_call *call, struct worker_pool *workers, api_handler_fn *fn, struct err *err);
 
-/* Gives back snapshot and rights, before a wait of any length. */
+/* Gives snapshot and rights back. Call it before a wait of any length. */
 void api_let_go(struct api_call *call);
-/* Forgets who asks as well, as if nobody had looked yet. */
+/* api_let_go, and forgets the caller, as if authn_check had not run yet. */
 void api_forget(struct api_call *call);
-/* Begins anew, as if the request had come just now: session, rights, snapshot, handler. What a wait ends with. */
+/* Starts the request again after a wait, as if it had just come: session, rights, snapshot, handler. An http_handler_fn. */
 int api_look_again(struct http_request *req, struct http_response *resp, struct err *err);
 
-/* Parses the body as JSON into call->body, unless it is there already, and checks its members (NULL: the handler does); Content-Type
- * must be `type`. ERR_MEDIA_TYPE, ERR_JSON; ERR_UNPROCESSABLE names what is wrong. */
+/* Parses the body as JSON into call->body, unless that is done, and checks its members (NULL: the handler does); Content-Type must be `type`. ERR_MEDIA_TYPE,
+ * ERR_JSON; ERR_UNPROCESSABLE names the member that is wrong. */
 int api_read_members(struct api_call *call, const char *type, const struct member_body *body, struct err *err);
 
-/* Who asks, for the services below. Borrowed from the call. */
+/* The caller as the modules below want it. Borrowed from the call. */
 struct actor api_actor(const struct api_call *call);
 /* The same as a pointer, until the end of the block. */
 #define API_ACTOR(call) ((const struct actor[]){api_actor(call)})
 
-/* Takes the newest snapshot, which holds what was just written, in place of the one that the call began with. */
+/* Replaces call->snapshot by the newest one, which has what was just written. */
 void api_renew_snapshot(struct api_call *call);
 
 /* Sets call->link from a vCenter's instance UUID, instead of another one that was set. ERR_NOT_FOUND. */
@@ -156,14 +157,14 @@ int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err)
 
 /* -- all handlers, made from the route table ----------------------------------------------------------------------- */
 
-/* The query of a row: the names of its parameters, none, or what the handler sees to itself. */
+/* The query of a row: the names of its parameters (QUERY), none (NO_QUERY), or checked by the handler (ANY_QUERY). */
 #define QUERY(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define PAGE "limit", "cursor"
 #define NO_QUERY ((const char *const[]){NULL})
 #define ANY_QUERY NULL
 
-/* The body of a row. JSON: an object, PATCH: a merge patch (RFC 7396) that changes something; the members of both are
- * HANDLER_body, beside the handler. ANY_JSON: its members are the handler's affair; OWN_BODY: all of it is. */
+/* The body of a row. JSON: an object, PATCH: a merge patch (RFC 7396) that changes something; the members of both are HANDLER_body, beside the handler.
+ * ANY_JSON: the handler checks the members; OWN_BODY: the handler reads the body itself. */
 #define API_BODY_NO_BODY(handler) NULL, NULL
 #define API_BODY_OWN_BODY(handler) NULL, NULL
 #define API_BODY_ANY_JSON(handler) "application/json", NULL
@@ -175,8 +176,8 @@ int api_use_link(struct api_call *call, const char *vcenter_id, struct err *err)
 #define API_BODY_OF_JSON(handler) extern const struct member_body handler##_body;
 #define API_BODY_OF_PATCH(handler) extern const struct member_body handler##_body;
 
-/* Checks query and body as the row of the endpoint says, and runs its handler: in the handler's worker pool. ERR_INVALID,
- * ERR_FORBIDDEN, errors of api_read_members. */
+/* Checks query and body by the row of the endpoint, and runs its handler; call it in the handler's worker pool. ERR_INVALID, ERR_FORBIDDEN, errors of
+ * api_read_members. */
 int api_handle(struct api_call *call, struct http_response *resp, struct err *err);
 
 /* One prototype per row of routes.def; each handler answers as docs/openapi.yaml says and returns as http_handler_fn. */

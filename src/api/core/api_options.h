@@ -36,10 +36,11 @@ struct api_options {
     struct clusters *clusters;
     struct access *access;
     struct ldapdirs *ldapdirs;
-    struct worker_pool *database;      /* writes and other short waits for the database */
-    struct worker_pool *hashing;       /* password hashing */
-    struct worker_pool *signons;       /* sessions of those who shared a vCenter's word; takes all that may wait for one */
-    struct worker_pool *outside;       /* peers that are not configured yet */
+    struct worker_pool *database; /* writes and other short waits for the database */
+    struct worker_pool *hashing;  /* password hashing */
+    struct worker_pool
+        *signons; /* sessions of callers that shared another's check at a vCenter; room for all that may wait for one */
+    struct worker_pool *outside;       /* calls to other hosts that have no worker pool of their own */
     struct kerberos *kerberos;         /* NULL: not set up */
     struct worker_pool *kerberos_pool; /* accepting tokens */
     struct hyperflex *hyperflex;       /* HX clusters that kaasd is connected to */
@@ -50,28 +51,28 @@ struct api_options {
     const char *version;               /* of the program; copied */
     const char *page_dir;              /* folder with the built web page; copied; NULL: no page */
     int64_t started_at_ms;             /* wall clock */
-    bool is_bounded;                   /* requests are counted by person and address, as bounds.def says */
+    bool is_bounded;                   /* requests are limited by person and address (bounds.def) */
     bool allows_session_keys;          /* auth.vcenter.session_key: allow */
     /* 0 when this replica may serve; else why not. Does not block. */
     int (*check_ready)(void *arg, struct err *err);
-    /* True when it will be stopped soon and clients should go elsewhere: /readyz says so, requests are still served. Does not block. */
+    /* True when this replica will be stopped soon and clients should go elsewhere: /readyz says so, requests are still served. Does not block. */
     bool (*is_leaving)(void *arg);
-    /* 0 when the database is worth asking; else ERR_DATABASE at once, so that nobody waits in a worker for it. Does not block. */
+    /* 0 when the database can be asked; else ERR_DATABASE at once, so that no request waits for it in a worker pool. Does not block. */
     int (*check_database)(void *arg, struct err *err);
     /* Adds the health of the daemon itself (database, schema, ...). Does not block. */
     void (*check_health)(void *arg, struct findings *out);
-    /* Puts the metrics that are not counted but looked at on the page. Does not block. */
+    /* Writes the metrics that are read from the modules' state, not counted. Does not block. */
     void (*write_metrics)(void *arg, struct metric_page *page);
     /* The name under which a directory knows a person or group, in `out` of API_NAME_BYTES. False if none is known, or not yet. Does not block; NULL:
      * no names are known. */
     bool (*get_name)(void *arg, const char *id, char *out);
     void *arg;
-    /* Is this user id an administrator on the admin socket? */
+    /* True if this user id is an administrator on the admin socket. */
     bool (*is_admin_uid)(void *arg, unsigned uid);
-    /* Is this the token by which a monitoring system reads the metrics? Does not block. */
+    /* True if this is the token by which a monitoring system reads the metrics. Does not block. */
     bool (*is_scrape_token)(void *arg, const char *token);
 };
 
-/* By which server a request comes in. Only on the admin socket the operating system's word on the peer counts: the peer of any other
- * unix socket is a proxy, which speaks for everybody. */
+/* The server by which a request comes in. The peer's user id counts on the admin socket only: the peer of any other unix socket is a proxy, which forwards
+ * requests of everybody. */
 enum api_door { API_DOOR_PUBLIC, API_DOOR_ADMIN, API_DOOR_COUNT };

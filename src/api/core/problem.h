@@ -11,7 +11,7 @@ void problem_write(struct http_request *req, const struct err *err, struct http_
 /* Adds an extra member to the problem that this call will answer; takes `value`. */
 void problem_add(struct api_call *call, const char *member, json_t *value);
 
-/* Refuses a query parameter: ERR_INVALID, and its name as member "parameter". `text`: what is wrong, behind its name. Returns the error. */
+/* Sets ERR_INVALID for a query parameter, with its name as member "parameter", and returns it. `text`: what is wrong, placed after the name. */
 int problem_parameter(struct api_call *call, const char *name, const char *text, struct err *err);
 
 /* The certificate a peer showed, as member "certificate". */

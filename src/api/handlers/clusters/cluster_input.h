@@ -7,7 +7,7 @@
 #include "json.h"
 #include "snapshot.h"
 
-/* Each takes a body that was checked as the routes say (h_clusters_create_body, ...). */
+/* Each takes a body whose members were checked by its row in routes.def (h_clusters_create_body, ...). */
 
 /* Who writes, and when. */
 struct cluster_writer {
@@ -25,6 +25,6 @@ int cluster_input_create(json_t *body, const struct inventory_platform *platform
 int cluster_input_patch(json_t *body, const struct inventory_platform *platform, const struct cluster_writer *by,
                         struct cluster *record, unsigned *parts, struct err *err);
 
-/* Applies a report: the state and its reason always, the rest as far as it is given. One by hand ("by_hand") declares the state, as a patch
- * does, so it does not age. *parts as above. Errors as create, but for ERR_AMBIGUOUS. */
+/* Applies a report: the state and its reason always, the rest if given. A report with "by_hand" declares the state, as a patch does, so it does not age.
+ * *parts as above. Errors as cluster_input_create, but for ERR_AMBIGUOUS. */
 int cluster_input_status(json_t *body, const struct cluster_writer *by, struct cluster *record, unsigned *parts, struct err *err);
