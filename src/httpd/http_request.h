@@ -16,7 +16,7 @@
 
 struct http_request;
 
-/* What was asked. The texts live as long as the request. */
+/* Method, path and route of the request. The texts live as long as the request. */
 enum http_method http_request_method(const struct http_request *req);
 const char *http_request_method_name(const struct http_request *req);   /* as sent, for logs */
 const char *http_request_path(const struct http_request *req);          /* raw, without query: for logs */
@@ -34,18 +34,19 @@ void http_request_query_at(const struct http_request *req, unsigned i, const cha
 /* ERR_INVALID naming the first query parameter that is not in `allowed` (ended by NULL); the remedy lists the known ones. */
 int http_request_check_query(const struct http_request *req, const char *const *allowed, struct err *err);
 
-/* Value of a header field, name in any case; NULL if absent. No blanks around it. What came in several lines is one list, in their order; Authorization,
- * Content-Length, Content-Type, Expect, Host, KaaS-Replaces, Transfer-Encoding, vmware-api-session-id and X-KaaS come once (else 400 before any handler). */
+/* Value of a header field, name in any case, without blanks around it; NULL if absent. A field sent in several lines is one list, in their order;
+ * Authorization, Content-Length, Content-Type, Expect, Host, KaaS-Replaces, Transfer-Encoding, vmware-api-session-id and X-KaaS may be sent once only (else
+ * 400 before any handler). */
 const char *http_request_header(const struct http_request *req, const char *name);
-/* What Authorization has behind this scheme ("Bearer") and the blanks after it, "" if nothing; NULL if it is absent or of another scheme (RFC 9110 11.4). */
+/* The part of Authorization after this scheme ("Bearer") and its blanks, "" if empty; NULL if the field is absent or has another scheme (RFC 9110 11.4). */
 const char *http_request_credentials(const struct http_request *req, const char *scheme);
 /* Value of the first cookie of this name, *len bytes; NULL if there is none (RFC 6265 4.2.1). */
 const char *http_request_cookie(const struct http_request *req, const char *name, size_t *len);
 /* True if Content-Type names this media type ("application/json"), whatever its parameters. */
 bool http_request_is_media_type(const struct http_request *req, const char *type);
 
-/* True if the client takes the content coding gzip, and likes it no less than none (Accept-Encoding, RFC 9110 section 12.5.3). Without the header
- * field: false. */
+/* True if the client accepts the content coding gzip with no lower weight than none (Accept-Encoding, RFC 9110 section 12.5.3). Without the header field:
+ * false. */
 bool http_request_accepts_gzip(const struct http_request *req);
 
 /* The whole body; *len 0 and "" without one. NUL-terminated behind the last byte. Not checked for UTF-8. */
@@ -56,14 +57,14 @@ const char *http_request_body(const struct http_request *req, size_t *len);
 const char *http_request_client(const struct http_request *req);
 /* Unix sockets: user id of the peer at connect time (SO_PEERCRED). False on TCP. */
 bool http_request_peer_uid(const struct http_request *req, uid_t *uid);
-/* Likewise the process that connected; 0 where it is not known, as from another pid namespace. */
+/* Unix sockets: process id of the peer at connect time; 0 if it is not known, as from another pid namespace. */
 pid_t http_request_peer_pid(const struct http_request *req);
 bool http_request_is_tls(const struct http_request *req); /* this hop is TLS */
 
 /* Up to 63 bytes of [A-Za-z0-9._-]: X-Request-ID of a trusted proxy or a unix peer if well formed, else made here. */
 const char *http_request_id(const struct http_request *req);
 
-/* True once the time limit of slow work has passed (or the server stops) and the client was answered without us: finish quickly. */
+/* True once the time limit of slow work has passed (or the server stops) and the server has answered the client: finish quickly. */
 bool http_request_is_abandoned(const struct http_request *req);
 
 /* A slot for the layer above (session, audit text). `destroy` (may be NULL) runs when the request ends or the slot is set anew. */
@@ -72,15 +73,15 @@ void *http_request_data(const struct http_request *req);
 /* Memory for that slot: httpd_options.room_bytes that live as long as the request. Not zeroed. */
 void *http_request_room(struct http_request *req);
 
-/* `return http_request_go_slow(req, worker pool, fn);` ends a handler and runs fn in the worker, where clients have their turns by party. A handler that runs in a worker may hand on to
- * another one the same way; the deadline stays. */
+/* `return http_request_go_slow(req, worker pool, fn);` ends a handler and runs fn in the worker pool, where clients have their turns by party. A handler that
+ * runs in a worker pool may pass the request on in the same way; the deadline stays. */
 int http_request_go_slow(struct http_request *req, struct worker_pool *workers, http_handler_fn *fn);
 
 /* Sees to it that run(run_arg, false) is called once, by any thread and at any time (run(run_arg, true) if the work must be given up
  * instead), or returns an error and calls nothing. */
 typedef int http_submit_fn(void *arg, worker_fn *run, void *run_arg, struct err *err);
 
-/* As http_request_go_slow, for work that has no thread of its own while it waits: fn runs wherever `submit` has it run. */
+/* As http_request_go_slow, for work that takes no thread while it waits: fn runs where `submit` runs it. */
 int http_request_go_slow_by(struct http_request *req, http_submit_fn *submit, void *arg, http_handler_fn *fn);
 
 /* A wait that the client has asked for. */
@@ -91,15 +92,15 @@ struct http_wait {
     int64_t until_ms; /* clock_mono_ms at which `submit` has fn run at the latest */
 };
 
-/* As http_request_go_slow_by for a long wait. The time limit of slow work counts from until_ms on. A client that closes its side of the
- * connection meanwhile ends the request unanswered: then http_request_is_abandoned tells, and the sooner the work is run the better. */
+/* As http_request_go_slow_by for a long wait. The time limit of slow work counts from until_ms on. If the client closes its side of the connection meanwhile,
+ * the request ends unanswered and http_request_is_abandoned is true: then `submit` should run fn soon. */
 int http_request_go_waiting(struct http_request *req, const struct http_wait *wait);
 
-/* -- who is at the other end of a TLS connection, as its client certificate says. Part of http_request.h ----------- */
+/* -- the client's TLS certificate -------------------------------------------------------------------------------------- */
 
 struct http_request;
 
-/* What becomes of the certificate's chain under the CAs of the server's options. */
+/* Result of checking the certificate's chain against the CAs of the server's options. */
 enum http_peer_chain {
     HTTP_CHAIN_NO_CA,     /* no CA is configured */
     HTTP_CHAIN_UNTRUSTED, /* issued by another one, not valid at this time, or not meant for clients */
@@ -123,13 +124,13 @@ bool http_request_peer(const struct http_request *req, struct http_peer *out);
 
 /* -- what one request leaves for the next one of its connection.  -------------------------------------------------- */
 
-/* Behind a proxy the next request of a connection may be anybody's: only for what is of no use without more of the same client. */
+/* Behind a proxy the next request of a connection may be another client's: keep only data that is useless without more from the same client. */
 
 struct http_request;
 
-/* Leaves something for the next request of the connection; `destroy` (may be NULL) is called when that has ended without taking it, or with the connection. Instead of
- * what was left before. In any thread that has the request. */
+/* Leaves `data` for the next request of the connection, instead of what this one left before; `destroy` (may be NULL) is called when the next request ends
+ * without taking it, or with the connection. In any thread that has the request. */
 void http_request_keep_for_next(struct http_request *req, void *data, void (*destroy)(void *));
 
-/* What the request before has left; it is the caller's from then on. NULL: nothing. Only in server threads (hooks, fast handlers). */
+/* Takes what the request before has left; it belongs to the caller then. NULL: nothing. Only in server threads (hooks, fast handlers). */
 void *http_request_take_kept(struct http_request *req);

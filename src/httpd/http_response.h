@@ -19,7 +19,7 @@ struct http_shared *http_shared_ref(struct http_shared *shared); /* returns its 
 void http_shared_unref(struct http_shared *shared);              /* NULL is allowed */
 const char *http_shared_data(const struct http_shared *shared, size_t *len);
 
-/* The compressed form of a text, which lives as long as the text; NULL as long as none is kept. */
+/* The compressed form that is kept with a text, and lives as long as the text; NULL if none is kept. */
 struct http_shared *http_shared_gzip(const struct http_shared *shared);
 /* Keeps the compressed form with its text, unless another thread was quicker; `gzip` is taken over. Returns the one that is kept. */
 struct http_shared *http_shared_keep_gzip(struct http_shared *shared, struct http_shared *gzip);
@@ -31,14 +31,14 @@ int http_response_status(const struct http_response *resp);
 void http_response_set_header(struct http_response *resp, const char *name, const char *value);
 const char *http_response_header(const struct http_response *resp, const char *name); /* NULL if not set */
 
-/* Exactly one body; a later call replaces an earlier one. `type` is the Content-Type, copied; NULL leaves it unset. A shared body is not sent
- * with status 304; giving it makes that answer cheaper. */
+/* Set the body; a later call replaces it. `type` is the Content-Type, copied; NULL leaves it unset. A shared body is not sent with status 304, but set it: it
+ * makes that answer cheaper. */
 void http_response_set_text(struct http_response *resp, const char *type, struct strbuf *body); /* moves; body is empty then */
 void http_response_set_shared(struct http_response *resp, const char *type,
                               struct http_shared *body); /* takes a reference of its own */
 void http_response_set_static(struct http_response *resp, const char *type, const void *bytes, size_t n); /* lives for ever */
 
-/* Status, headers and body as at the start. */
+/* Sets status, headers and body back to those of a new answer. */
 void http_response_reset(struct http_response *resp);
 
 /* Close the connection after this answer. */

@@ -1,4 +1,4 @@
-/* Bytes of a message: what may stand in names, values and targets. Layer 2 (httpd), private.
+/* Checks bytes of a message: which may be in names, values and targets. Layer 2 (httpd), private.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

@@ -18,7 +18,7 @@ struct httpd;
 
 struct httpd_outcome {
     int status;          /* as sent */
-    size_t body_bytes;   /* of the answer; for HEAD and 304 what was not sent */
+    size_t body_bytes;   /* of the answer's body, also if it was not sent (HEAD, 304) */
     int64_t duration_ms; /* from the request line to the last byte handed to the kernel, or to the end of abandoned work */
     bool is_delivered;   /* false: the client went away before the whole answer was taken */
     bool is_abandoned;   /* the slow deadline passed, or the server stopped, before the work was done */
@@ -32,16 +32,16 @@ struct httpd_hooks {
     /* Writes the answer for any error, from httpd (400 404 405 413 414 431 503 504) or from a handler. `resp` is reset; Allow and
      * Retry-After are added by httpd. May run in a worker thread or the sweeper's. */
     void (*on_error)(struct http_request *req, const struct err *err, struct http_response *resp);
-    /* Every answer just before it goes out: common headers. Same threads as on_error. */
+    /* Called for every answer just before it is sent: sets common headers. Same threads as on_error. */
     void (*headers)(const struct http_request *req, struct http_response *resp);
-    /* Once per request, when nobody uses it any more: access log. Any thread. */
+    /* Called once per request, when nothing uses it any more: access log. Any thread. */
     void (*after)(struct http_request *req, const struct httpd_outcome *outcome);
-    /* What the library reports (TLS failures, vanished clients, descriptors exhausted), reworded, at most one per kind and minute;
-     * `suppressed` tells how many were dropped since the last. */
+    /* Called with the library's reports (TLS failures, vanished clients, descriptors exhausted), reworded, at most one per kind and minute; `suppressed` is
+     * how many were dropped since the last. */
     void (*notice)(void *app, const char *kind, const char *text, unsigned long suppressed);
 };
 
-/* Whose client certificates are good. */
+/* CAs and revocation lists for client certificates. */
 struct httpd_client_ca {
     const char *ca_pem;  /* one or several CAs; NULL: none */
     const char *crl_pem; /* their revocation lists; NULL: none is looked at */
@@ -74,19 +74,18 @@ struct httpd_options {
     size_t room_bytes; /* of http_request_room */
 };
 
-/* Do these servers (those without `listen` are not counted), their connections_max all in use, and `rest` descriptors of the process beside
- * them fit in RLIMIT_NOFILE? Sets the soft limit to the hard one. To be called before they start. ERR_CONFIG if the hard limit is too
- * low: says what fits and what to set. */
+/* Checks that RLIMIT_NOFILE allows all connections_max of these servers (those without `listen` are not counted) and `rest` further descriptors. Sets the
+ * soft limit to the hard one. Call it before they start. ERR_CONFIG if the hard limit is too low: says what fits and what to set. */
 int httpd_check_descriptors(const struct httpd_options *servers, size_t count, unsigned rest, struct err *err);
 
 /* Starts a server; everything in `options` is copied except routes and app. ERR_CONFIG (address, certificate: names the
  * thing and the remedy), ERR_IO (address in use), ERR_NOMEM. */
 int httpd_start(const struct httpd_options *options, struct httpd **out, struct err *err);
 
-/* New certificate and key for connections made from now on; existing ones stay. ERR_CONFIG leaves the old one in use. */
+/* Replaces certificate and key for connections made from now on; existing ones stay. ERR_CONFIG leaves the old ones in use. */
 int httpd_reload_tls(struct httpd *httpd, const char *cert_pem, const char *key_pem, struct err *err);
 
-/* Other CAs and revocation lists from the next look at a certificate on. ERR_CONFIG leaves the old ones in use. */
+/* Replaces CAs and revocation lists; the next http_request_peer uses them. ERR_CONFIG leaves the old ones in use. */
 int httpd_reload_client_ca(struct httpd *httpd, const struct httpd_client_ca *ca, struct err *err);
 
 /* For tests, which listen on port 0. TCP: the port in use; 0 for unix sockets. */
@@ -94,17 +93,17 @@ unsigned httpd_port(const struct httpd *httpd);
 
 /* For metrics, tests and scripts/bench. */
 struct httpd_stats {
-    unsigned connections, connections_max;        /* open now, and that may be */
+    unsigned connections, connections_max;        /* open now, and allowed */
     unsigned suspended;                           /* requests waiting for a worker pool now */
     unsigned parked;                              /* TLS handshakes waiting for the client now */
     unsigned long requests;                       /* started */
     unsigned long completed;                      /* ended, answered or not */
     unsigned long slow_started, slow_done;        /* suspended and resumed; equal when idle */
     unsigned long abandoned;                      /* slow work that missed its deadline */
-    unsigned long gone;                           /* clients that closed while they waited for something to happen */
+    unsigned long gone;                           /* clients that closed their side during a long wait */
     unsigned long cut_header, cut_body, cut_send; /* connections cut by the sweeper */
-    unsigned long cut_address;                    /* connections beyond those that one address may have */
-    unsigned long paced;                          /* requests beyond those that one address may have answered in a second */
+    unsigned long cut_address;                    /* connections ended because their address had too many */
+    unsigned long paced;                          /* requests refused because their address sent too many in a second */
 };
 void httpd_get_stats(struct httpd *httpd, struct httpd_stats *out);
 

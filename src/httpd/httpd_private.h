@@ -33,9 +33,9 @@ enum conn_phase {
 /* The header line that a TLS connection is in the middle of (httpd_recv.c). */
 struct http_line {
     char begin[14];
-    bool is_held; /* the request has a part of it that the library has not */
-    bool is_past; /* it goes on with bytes that are not for us to hold */
-    size_t bytes; /* that the library has */
+    bool is_held; /* a part of the line is in the request, hidden from the library */
+    bool is_past; /* the rest of the line goes to the library */
+    size_t bytes; /* bytes of the line that the library has */
 };
 
 struct http_conn {
@@ -43,7 +43,7 @@ struct http_conn {
     struct http_request *waiting;  /* suspended request; guarded by httpd->lock */
     struct httpd *httpd;
     struct MHD_Connection *mhd;
-    _Atomic int64_t since_ms, deadline_ms; /* of the phase; since_ms only if it has a deadline */
+    _Atomic int64_t since_ms, deadline_ms; /* start and deadline of the phase; since_ms only if there is a deadline */
     _Atomic int phase;
     unsigned slot; /* of httpd_press; 0: none */
     int fd;
@@ -52,12 +52,12 @@ struct http_conn {
     bool is_kept;           /* an event for it may be in the sweeper's hands: freed by the sweeper; guarded by httpd->lock */
     bool is_handshaking;
     struct http_line line; /* TLS; server thread only */
-    size_t header_bytes;   /* TLS: come in while its request's headers are awaited; server thread only */
+    size_t header_bytes;   /* TLS: bytes received while the request's headers are awaited; server thread only */
     void *kept;            /* of http_request_keep_for_next, with kept_destroy; server thread only */
     void (*kept_destroy)(void *);
-    struct http_request *request; /* that the library has begun to read; server thread only */
+    struct http_request *request; /* request that the library has begun to read; server thread only */
     bool is_lingering;            /* answered before all of the request was read */
-    bool is_proxy;                /* the peer may name the client */
+    bool is_proxy;                /* trusted proxy: its X-Forwarded-For names the client */
     bool has_uid;
     uid_t uid;
     pid_t pid;
@@ -79,9 +79,9 @@ struct tls_identity {
     gnutls_privkey_t key;
 };
 
-/* Whose client certificates are good (httpd_tls.c). */
+/* Trust in client certificates (httpd_tls.c). */
 struct peer_trust {
-    gnutls_x509_trust_list_t cas; /* whose client certificates are good, with revocation lists; NULL: none */
+    gnutls_x509_trust_list_t cas; /* CAs with their revocation lists; NULL: none */
     int64_t crl_until_ms;         /* wall clock; when the first of the lists is out of date */
 };
 struct httpd_peers {
@@ -89,16 +89,16 @@ struct httpd_peers {
     struct peer_trust trust;
 };
 
-/* What a few clients may not use up (httpd_conn.c). */
+/* Counters that keep a few clients from using up connections, requests and memory (httpd_conn.c). */
 #define HTTPD_PRESS_SLOTS 4096U
 
 struct httpd_press {
     _Atomic unsigned per_address[HTTPD_PRESS_SLOTS]; /* connections, by a hash of the peer's party or user id */
-    _Atomic int64_t full_us[HTTPD_PRESS_SLOTS];      /* when the allowance of requests is whole again; monotonic */
-    _Atomic size_t held_bytes;                       /* of large bodies that are coming in or going out */
+    _Atomic int64_t full_us[HTTPD_PRESS_SLOTS];      /* when the address's allowance of requests is full again; monotonic */
+    _Atomic size_t held_bytes;                       /* memory of large bodies being received or sent */
 };
 
-/* What the library reports, and what we report of the same kinds: sorted, reworded, not too often (httpd_notice.c). */
+/* Kinds of notices, of the library and of ours, reworded and limited in rate (httpd_notice.c). */
 enum notice_kind {
     NOTICE_TLS_HANDSHAKE,
     NOTICE_CLIENT_GONE,
@@ -128,9 +128,9 @@ struct httpd {
     pthread_mutex_t lock; /* guards conns, ended, lingers, identity */
     pthread_t sweeper;
     bool has_sweeper;
-    int epoll_fd, stop_fd; /* of the sweeper: parked connections, end of the thread (an eventfd) */
+    int epoll_fd, stop_fd; /* of the sweeper: epoll set of its connections; eventfd that ends the thread */
     struct http_conn *conns;
-    struct http_conn *ended; /* of the kept ones */
+    struct http_conn *ended; /* kept connections (is_kept) that have ended */
     unsigned lingers_count;
     struct http_linger lingers[HTTPD_LINGER_MAX];
     struct tls_identity *identity;
@@ -143,20 +143,20 @@ struct httpd {
     struct log_limit notices[NOTICE_COUNT_];
 };
 
-/* httpd.c: as many as are made; 0 means one for each core. */
+/* httpd.c: the number of threads to start; `wanted` 0: one for each core. */
 unsigned httpd_threads(unsigned wanted);
 
 /* httpd_early.c: answers in place of those that the library makes by itself. Server thread only. */
-void httpd_early_note(struct http_conn *conn);   /* what this thread does next is about this connection */
-void httpd_early_forget(struct http_conn *conn); /* it ends */
-/* The library is about to answer with this status, for this reason. */
+void httpd_early_note(struct http_conn *conn);   /* this thread now works on this connection */
+void httpd_early_forget(struct http_conn *conn); /* the connection ends */
+/* Answers in place of the library, which is about to answer with this status for this reason. */
 void httpd_early_answer(unsigned status, const char *why);
-/* Answers a request whose header leaves the library no memory for an answer. False if that cannot be done; else the library is to close the connection. */
+/* Answers a request whose header leaves the library no memory for an answer; the library then has to close the connection. False if that cannot be done. */
 bool httpd_early_refuse(struct http_request *req, const struct err *err);
 
-/* httpd_recv.c: from now on what comes in passes through there; `conn` is what the session's pull function gets. */
+/* httpd_recv.c: makes the session's received bytes pass through httpd_recv_take; `conn` is passed to the session's pull function. */
 void httpd_recv_begin(gnutls_session_t session, struct http_conn *conn);
-/* Takes out of what has come in (of n bytes at data) what the library is not to see, and returns how much is left. */
+/* Removes from n received bytes at `data` those that the library is not to see, and returns how many are left. */
 size_t httpd_recv_take(struct http_conn *conn, char *data, size_t n);
 
 /* httpd_listen.c: makes the listening socket; sets listen_fd, is_unix, port, unix_path. */
@@ -167,8 +167,8 @@ void httpd_listen_close(struct httpd *httpd);
 void httpd_conn_notify(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
 struct http_conn *httpd_conn_of(struct MHD_Connection *mhd);          /* NULL if memory ran out when it began */
 void httpd_conn_enter(struct http_conn *conn, enum conn_phase phase); /* sets phase and its deadline */
-void httpd_conn_keep(struct http_request *req); /* what the request leaves for the next one goes over to the connection */
-/* TLS handshakes, which wait for their clients without burning a core. */
+void httpd_conn_keep(struct http_request *req); /* moves what the request leaves for the next one to the connection */
+/* TLS handshakes that wait for their clients, suspended. */
 void httpd_handshake_ready(struct http_conn *conn);   /* in the sweeper: the client has sent something */
 void httpd_handshake_resume_all(struct httpd *httpd); /* after the sweeper has ended */
 
@@ -195,16 +195,17 @@ enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, cons
 void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
 /* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
 struct http_request *httpd_handle_new(struct http_conn *conn, const char *target);
-void httpd_handle_identify(struct http_request *req); /* sets id and client, of which what came of its header tells */
-/* The answer for an error, with all its header fields but those that frame it. */
+void httpd_handle_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
+/* Makes the answer for an error, with all header fields but those that frame the message. */
 void httpd_handle_make_error(struct http_request *req, const struct err *err, struct http_response *resp);
-void httpd_request_release(struct http_request *req); /* drops a reference and does what the last one has to */
+void httpd_request_release(
+    struct http_request *req); /* drops a reference; the last one calls the after hook and frees the request */
 
-/* httpd_conn.c: what keeps a few clients from using up what all share */
+/* httpd_conn.c: limits that keep a few clients from using up shared resources */
 
-/* Counts a connection by its peer, which is no trusted proxy. Ends it at once if the address has too many. */
+/* Counts a connection by its peer's address; trusted proxies are not counted. Ends it at once if the address has too many. */
 void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]);
-/* The same by user id, for peers on a unix socket: one user cannot lock the others out of it. */
+/* As httpd_press_begin by user id, for peers on a unix socket, so that one user cannot lock the others out. */
 void httpd_press_begin_uid(struct http_conn *conn);
 void httpd_press_end(struct http_conn *conn);
 
@@ -212,15 +213,15 @@ void httpd_press_end(struct http_conn *conn);
  * none is left. Trusted proxies and unix peers are not counted. Server thread of the connection; costs no lock. */
 bool httpd_press_admits(struct http_conn *conn);
 
-/* `total` bytes of a body are in memory for this request, until it ends. False if all large bodies together are too much. */
+/* Counts `total` bytes of a body in memory for this request, until it ends. False if all large bodies together are too much. */
 bool httpd_press_hold(struct http_request *req, size_t total);
 void httpd_press_let_go(struct http_request *req);
 
-/* Would this connection go on, were there room for all? While there is little, those that hold it without using it are cut. */
+/* True if this connection is to be cut before its deadline, because connections or memory are short and it holds them without using them. */
 bool httpd_press_cuts(const struct http_conn *conn, int phase, int64_t now_ms);
 
 /* httpd_notice.c */
-void httpd_notice_note(struct httpd *httpd, enum notice_kind kind); /* of our own, with a fixed text */
+void httpd_notice_note(struct httpd *httpd, enum notice_kind kind); /* a notice of ours, with a fixed text */
 void httpd_notice_log(void *cls, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 
 /* httpd_tls.c */
