@@ -24,7 +24,7 @@ static inline void cleanup_free(void *p) {
 /* A malloc'ed pointer of any type, freed at the end of the scope. */
 #define _cleanup_free_ __attribute__((cleanup(cleanup_free)))
 
-/* A struct, given back at the end of the scope by its own `..._done(struct *)`, which takes an empty one. */
+/* For a local struct: calls `done(&variable)` at the end of the scope; `done` must accept a struct that holds nothing. */
 #define _cleanup_done_(done) __attribute__((cleanup(done)))
 
 static inline void cleanup_close(int *fd) {
@@ -63,7 +63,7 @@ static inline void cleanup_unlock(pthread_mutex_t **mutex) {
 
 #define ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Of a sorted array of `count` items the first place `at` where `is_before`, an expression of `at`, is false;
+/* Yields the first index `at` of a sorted array of `count` items for which the expression `is_before`, which uses `at`, is false;
  * `count` if it is true for all. */
 #define LOWER_BOUND(count, at, is_before)                \
     __extension__({                                      \

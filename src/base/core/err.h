@@ -22,22 +22,22 @@ enum err_code {
 #undef ERR
 };
 
-/* What an error comes from, where one code stands for several that ask for different remedies. */
+/* The cause of an error, for codes that have several causes, each with a remedy of its own. */
 enum err_cause {
     ERR_CAUSE_NONE = 0,
     ERR_CAUSE_NAME,               /* the name does not resolve */
     ERR_CAUSE_NETWORK,            /* the address is one that kaasd does not connect to */
-    ERR_CAUSE_PORT,               /* nobody takes connections there */
-    ERR_CAUSE_NO_ANSWER,          /* it has not answered for a while */
+    ERR_CAUSE_PORT,               /* the port accepts no connections */
+    ERR_CAUSE_NO_ANSWER,          /* the peer has not answered for a while */
     ERR_CAUSE_STARTING,           /* the service behind it is down or starting: HTTP 503 */
-    ERR_CAUSE_PIN,                /* another certificate than the trusted one */
-    ERR_CAUSE_CA,                 /* a certificate that the trusted CA has not signed */
-    ERR_CAUSE_CERTIFICATE_ENDED,  /* its time is over */
-    ERR_CAUSE_CERTIFICATE_EARLY,  /* its time has not come */
-    ERR_CAUSE_CERTIFICATE_NAME,   /* it is for another name */
-    ERR_CAUSE_OTHER_PEER,         /* who answers is not who is meant */
+    ERR_CAUSE_PIN,                /* the server shows another certificate than the trusted one */
+    ERR_CAUSE_CA,                 /* the trusted CA has not signed the certificate */
+    ERR_CAUSE_CERTIFICATE_ENDED,  /* the certificate has expired */
+    ERR_CAUSE_CERTIFICATE_EARLY,  /* the certificate is not valid yet */
+    ERR_CAUSE_CERTIFICATE_NAME,   /* the certificate is for another name */
+    ERR_CAUSE_OTHER_PEER,         /* another system answers than the one that is meant */
     ERR_CAUSE_LOGIN,              /* the credentials of a login were refused */
-    ERR_CAUSE_PASSWORD_ENDED,     /* the password is right, but its time is over */
+    ERR_CAUSE_PASSWORD_ENDED,     /* the password is right, but has expired */
     ERR_CAUSE_LOCKED,             /* the account is locked */
     ERR_CAUSE_CLIENT_CERTIFICATE, /* our certificate did not arrive */
     ERR_CAUSE_PRIVILEGE,          /* a privilege is missing */

@@ -10,12 +10,12 @@
 
 /* -- hashes ------------------------------------------------------------------------------------------------------------------ */
 
-/* SipHash-1-3 of n bytes under `seed`: the same in every process. Who has several things to hash gives the hash of the one before as seed of the
- * next. Not for secrets: 64 bits. */
+/* SipHash-1-3 of n bytes under `seed`: the same in every process. To hash several values, pass the hash of each as the seed of the next.
+ * Not for secrets: 64 bits. */
 uint64_t hash64(uint64_t seed, const void *bytes, size_t n);
 /* hash64 of a text and its NUL: "ab" + "c" differs from "a" + "bc". */
 uint64_t hash64_text(uint64_t seed, const char *text);
-/* A random number, the same for the life of this process: the seed of keys in a map, so that nobody outside can choose many of one bucket. */
+/* A random number, the same for the life of this process. As the seed for keys of a map it keeps outsiders from choosing many keys of one bucket. */
 uint64_t hash_seed(void);
 
 /* -- map ---------------------------------------------------------------------------------------------------------------------- */
@@ -33,23 +33,23 @@ struct hashmap {
     size_t count;
 };
 
-/* Has the item this key? Asked of items with the same hash only. */
+/* True if the item has this key. Called for items with the same hash only. */
 typedef bool hashmap_is_fn(const void *item, const void *key);
 
-/* NULL: none. Allocates nothing. */
+/* The item with this hash and key, or NULL. Allocates nothing. */
 void *hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_is_fn *is, const void *key);
 
-/* Puts an item in; that none with its key is in is up to the caller. The hash has to spread: hash64, with hash_seed where keys come from
- * outside. */
+/* Puts an item in. The caller makes sure that the map holds none with the same key. The hash must spread well: use hash64, with hash_seed
+ * where keys come from outside. */
 void hashmap_insert(struct hashmap *map, struct hashmap_node *node, uint64_t hash);
 
-/* Takes an item out, which must be in. */
+/* Takes an item out; it must be in the map. */
 void hashmap_remove(struct hashmap *map, struct hashmap_node *node);
 
-/* All items, in no order: hashmap_first(map, 0) and then hashmap_next until NULL. Between the two the item may be removed once the next one is
- * known, but none inserted. With another `hash` it begins somewhere in the middle: what lies before is not met. */
+/* To visit all items, in no order, call hashmap_first(map, 0) and then hashmap_next until NULL. An item may be removed once the one after it is
+ * known; none may be inserted meanwhile. Another `hash` begins at the bucket of that hash and leaves out the buckets before it. */
 void *hashmap_first(const struct hashmap *map, uint64_t hash);
 void *hashmap_next(const struct hashmap *map, const struct hashmap_node *node);
 
-/* Frees the buckets; items are the caller's. Empty then. */
+/* Frees the buckets, not the items, which are the caller's. The map is empty then. */
 void hashmap_done(struct hashmap *map);

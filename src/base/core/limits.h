@@ -17,9 +17,9 @@
 #define KAAS_REPLICAS_COUNT_MAX 100000
 #define KAAS_UUID_BYTES 37 /* 36 characters and NUL */
 
-/* metrics: sets of label values in all; more are counted nowhere rather than eat memory */
+/* metrics: sets of label values in all; further sets are not counted, to save memory */
 #define KAAS_METRICS_COUNT_MAX 4096U
-#define KAAS_METRICS_BYTES_MAX (32U * 1024U * 1024U) /* of a page: 50,000 clusters on two HX clusters each */
+#define KAAS_METRICS_BYTES_MAX (32U * 1024U * 1024U) /* of the page /metrics: 50,000 clusters on two HX clusters each */
 
 /* HTTP server */
 #define KAAS_HTTP_CONNECTION_MEMORY_BYTES (20U * 1024U) /* the largest head and its index; zeroed per request */
@@ -48,7 +48,7 @@
 
 /* vCenter */
 #define KAAS_VIM_REPLY_BYTES_MAX (64U * 1024U * 1024U)
-#define KAAS_VIM_SMALL_REPLY_BYTES_MAX (64U * 1024U) /* of what tells about one thing: versions, content, a session */
+#define KAAS_VIM_SMALL_REPLY_BYTES_MAX (64U * 1024U) /* of a reply about one object: versions, content, a session */
 #define KAAS_VIM_XML_DEPTH_MAX 100
 #define KAAS_VIM_XML_ATTRIBUTES_MAX 64U  /* names of attributes in one answer; vCenter has less than ten */
 #define KAAS_VIM_XML_NAMESPACES_MAX 256U /* declared around one element */
@@ -60,11 +60,11 @@
 #define KAAS_VIM_CONTEXTS_COUNT 4
 #define KAAS_VIM_QUEUE_COUNT_MAX 64
 #define KAAS_VIM_PRIVILEGE_BATCH_COUNT 100
-#define KAAS_VIM_LOOK_TIMEOUT_MS 5000      /* of a question for what only adorns a page */
+#define KAAS_VIM_LOOK_TIMEOUT_MS 5000      /* of a call for numbers that a page can do without */
 #define KAAS_VIM_KEEPALIVE_TIMEOUT_MS 8000 /* of a call that only asks whether vCenter still answers */
 #define KAAS_VIM_WATCH_WAIT_S 60           /* how long vCenter may hold a call that waits for news */
 #define KAAS_VIM_WATCH_WAIT_S_MAX 300
-#define KAAS_VIM_WATCH_MARGIN_MS 15000 /* of the HTTP time limit over the wait */
+#define KAAS_VIM_WATCH_MARGIN_MS 15000 /* by which the HTTP time limit is longer than the wait */
 #define KAAS_VIM_WATCH_OBJECTS_COUNT 500
 #define KAAS_VIM_WATCH_REPLY_BYTES_MAX (32U * 1024U * 1024U)
 
@@ -78,7 +78,7 @@
 
 /* sign-ons that wait for a vCenter's word without a thread */
 #define KAAS_SIGNONS_WAITING_MAX 2048U /* in all: half of the connections */
-#define KAAS_SIGNONS_SHARED_MAX 1536U  /* for one answer: one crowd leaves places for others */
+#define KAAS_SIGNONS_SHARED_MAX 1536U  /* for the same answer, so that one crowd leaves places for others */
 
 /* rights stated by a vCenter, counted from the statement */
 #define KAAS_RIGHTS_FRESH_MS 30000  /* used without asking again */
@@ -86,10 +86,10 @@
 #define KAAS_RIGHTS_GRACE_MS 300000 /* reads only, while the vCenter is unreachable */
 #define KAAS_RIGHTS_WAIT_MS 10000   /* a request waits so long for an answer about its rights */
 
-/* a session of somebody whose directory ought to have been asked, and is silent */
+/* lifetime of a session that was opened although the person's directory, which should have been asked, did not answer */
 #define KAAS_UNASKED_SESSION_MS (15LL * 60 * 1000)
 
-/* what a vCenter showed of nodes counts for a cluster's state for this long after it was last watched */
+/* how long a cluster's state still relies on what a vCenter showed of nodes after that vCenter was last watched */
 #define KAAS_OBSERVED_EVIDENCE_MS 120000
 
 /* lists */
@@ -113,5 +113,5 @@
 #define KAAS_WATCHES_PER_PRINCIPAL_MAX 64U /* by all sessions of a person or program */
 #define KAAS_WATCH_WAIT_DEFAULT_S 30
 #define KAAS_WATCH_WAIT_MAX_S 60
-#define KAAS_WATCH_LOOK_MS 10000 /* they look again so often, since rights may change without anybody telling */
+#define KAAS_WATCH_LOOK_MS 10000 /* how often they look again, since rights may change without notice */
 #define KAAS_WATCH_RETRY_S 5U    /* Retry-After where there is no place */

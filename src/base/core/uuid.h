@@ -14,11 +14,11 @@ void uuid_new(char out[UUID_TEXT_BYTES]);
 /* True for 8-4-4-4-12 hex digits, either case. */
 bool uuid_is_valid(const char *text);
 
-/* The UUID (8-4-4-4-12 digits) with the bytes of its first three fields turned round. SMBIOS has them so (DMTF DSP0134, 7.2.1): vSphere shows them as they
- * lie there; a guest turns them or not, by the version of SMBIOS that its hardware claims. */
+/* Writes the UUID (8-4-4-4-12 digits) with the bytes of each of its first three fields in reverse order. SMBIOS stores them reversed (DMTF
+ * DSP0134, 7.2.1). vSphere shows the stored order; a guest reverses it or not, depending on the SMBIOS version of its virtual hardware. */
 void uuid_turn(const char *uuid, char out[UUID_TEXT_BYTES]);
 
-/* Are these the same in one byte order or the other? Case does not count. False for what is no UUID, and NULL. */
+/* True if the two UUIDs are equal, or are after uuid_turn of one. Case does not count. False for what is no UUID, and NULL. */
 bool uuid_is_same_machine(const char *a, const char *b);
 
 /* n random bytes from the kernel; ends the process if the kernel has none, since nothing safe could follow. */

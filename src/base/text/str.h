@@ -33,14 +33,14 @@ bool str_to_i64(const char *s, int64_t min, int64_t max, int64_t *out);
 /* Number of Unicode code points of a UTF-8 text, or -1 if it is not valid UTF-8 (RFC 3629: no surrogates, no overlong forms). */
 long str_utf8_chars(const char *s, size_t len_bytes);
 
-/* Takes off what follows the last whole code point: a text that was cut may end within one. */
+/* Cuts an incomplete code point off the end: a text that was cut may end within one. */
 void str_trim_utf8(char *s);
 
 /* Length in bytes of the first code point of `len` bytes of UTF-8 and the code point in *out; 0 if it is malformed or cut off. */
 size_t str_utf8_next(const char *s, size_t len, uint32_t *out);
 
-/* Is this code point one that nobody sees: a format character, which may turn the direction of writing or take no room (general category Cf, Unicode 15), or a
- * letter or mark without a shape? What tells two shapes of an emoji apart (U+FE0E, U+FE0F) is none. */
+/* True for a code point that nobody sees: a format character (general category Cf, Unicode 15), which may change the direction of writing or have no
+ * width, or a letter or mark without a shape. False for the variation selectors U+FE0E and U+FE0F, which choose the shape of an emoji. */
 bool str_is_invisible(uint32_t point);
 
 /* True if the text has a control character (C0, DEL, C1), valid UTF-8 assumed. */

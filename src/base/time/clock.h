@@ -9,7 +9,7 @@
 
 /* Milliseconds of a clock that never jumps: for durations and deadlines. */
 int64_t clock_mono_ms(void);
-/* The same, up to 10 ms behind, for a fraction of the price: for limits of seconds. */
+/* As clock_mono_ms, up to 10 ms behind, but much cheaper: for limits of seconds. */
 int64_t clock_mono_coarse_ms(void);
 
 /* Milliseconds since 1970-01-01 UTC: for records and token times. */
@@ -27,10 +27,11 @@ void clock_advance_ms(int64_t by_ms);
 /* Tests only: back to the real clocks. */
 void clock_unfake(void);
 
-/* The time so many ms from now for a wait on a condition of clock_init_cond. Of the real clock: threads wait by nothing else. */
+/* The absolute time `ms` milliseconds from now, for a timed wait on a condition of clock_init_cond. By the real clock even after clock_fake: threads
+ * can wait by no other. */
 struct timespec clock_deadline(int64_t ms);
 
-/* Makes a condition whose waits end by the clock that never jumps. */
+/* Initialises a condition whose timed waits use the clock that never jumps. */
 void clock_init_cond(pthread_cond_t *cond);
 
 #define CLOCK_DAY_MS (24 * 3600 * INT64_C(1000))

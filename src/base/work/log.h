@@ -19,7 +19,7 @@ void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
 enum log_format { LOG_FORMAT_KV, LOG_FORMAT_JSON };
-/* Of lines from now on, of all threads. Default key=value. */
+/* Sets the format of all later lines of all threads. Default key=value. */
 void log_set_format(enum log_format format);
 
 /* Id put into every line of this thread until changed (up to 63 bytes are kept); NULL clears it. */

@@ -1,8 +1,8 @@
 /* What /metrics tells, in the text format of Prometheus. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * All metrics there are stand in metrics.def. Most are counted where it happens (metric_get); what somebody else keeps is looked at when
- * a page is made (metric_sample). Times are given in milliseconds and shown in seconds. */
+ * All metrics stand in metrics.def. Most are counted where an event happens (metric_get); values that other code keeps are read when a page
+ * is made (metric_sample). Times are given in milliseconds and shown in seconds. */
 #pragma once
 
 #include <stddef.h>

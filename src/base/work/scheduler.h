@@ -24,11 +24,11 @@ struct periodic {
 int scheduler_new(const struct periodic *table, unsigned count, void (*thread_begin)(void), void (*thread_end)(void),
                   struct scheduler **out, struct err *err);
 
-/* Starts the clockwork: all is due at once. ERR_NOMEM, ERR_INTERNAL. */
+/* Starts the threads; every row is due at once. ERR_INTERNAL. */
 int scheduler_start(struct scheduler *scheduler, struct err *err);
 
-/* Makes what has this name due now. */
+/* Makes the row with this name due now. */
 void scheduler_wake(struct scheduler *scheduler, const char *name);
 
-/* Waits for what is running and frees. NULL is allowed. */
+/* Waits for the runs under way, ends the threads and frees. NULL is allowed. */
 void scheduler_free(struct scheduler *scheduler);

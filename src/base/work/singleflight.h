@@ -1,8 +1,8 @@
 /* Singleflight: identical questions under way share one answer. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * It asks nothing and has no thread: whoever comes first leads and is told to have the question asked; whoever comes with the same key until
- * the answer is there waits. A waiter is a record of the caller's, so waiting costs neither a thread nor a place in a queue. */
+ * A singleflight asks nothing itself and has no thread. The first caller with a key leads: it is told to have the question asked. Callers who come
+ * with the same key before the answer is there wait for it. A waiter is a struct of the caller's, so waiting takes neither a thread nor a place in a queue. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,21 +17,21 @@ struct singleflight;
 struct singleflight_call;
 
 struct singleflight_options {
-    void *(*result_ref)(void *);   /* one more reference to a result */
-    void (*result_unref)(void *);  /* gives one back */
-    unsigned waiters_max;          /* in all */
-    unsigned waiters_per_call_max; /* so that one crowd leaves room for others */
+    void *(*result_ref)(void *);   /* takes one more reference to a result and returns it */
+    void (*result_unref)(void *);  /* gives one reference back */
+    unsigned waiters_max;          /* in all calls together */
+    unsigned waiters_per_call_max; /* in one call, so that one crowd leaves room for others */
 };
 
-/* Somebody who waits. Zeroed at its start; must live until run was called and singleflight_leave. */
+/* One caller that waits. Zeroed at its start; must live until run was called and singleflight_leave. */
 struct singleflight_waiter {
     /* Called once, run(arg, false), by the thread that completes the call: must not block, unless it is the leader's. */
     worker_fn *run;
     void *arg;
-    int code; /* set when run is called, as the next two */
+    int code; /* outcome; set when run is called, as `err` and `result` */
     struct err err;
     void *result;                     /* one reference of the waiter's; NULL on failure */
-    struct singleflight_waiter *next; /* of the singleflight, as the next */
+    struct singleflight_waiter *next; /* used by the singleflight only, as has_place */
     bool has_place;
 };
 
@@ -44,12 +44,13 @@ struct singleflight *singleflight_new(const struct singleflight_options *options
 int singleflight_join(struct singleflight *singleflight, const uint8_t *key, struct singleflight_waiter *waiter,
                       struct singleflight_call **lead, struct err *err);
 
-/* The outcome is there: `code` 0 with a result, of which one reference is taken over, or an ERR_* described in `why`. Everybody in the call gets
- * it and is called; who comes later begins anew. The leader is called last, so that it may go on in this thread, and blocks nobody. */
+/* Ends a call with its outcome: `code` 0 with a result, of which one reference is taken over, or an ERR_* described in `why`. Gives it to every waiter
+ * of the call and runs them; whoever joins later begins a new call. The leader is run last, so that it may go on in this thread without delaying others. */
 void singleflight_complete(struct singleflight *singleflight, struct singleflight_call *call, int code, void *result,
                            const struct err *why);
 
-/* Gives up waiting, or gives the result back. Not between singleflight_join and its run. Nothing if it has never joined. */
+/* Ends the waiter's part: gives its reference to the result and its place back. Not between singleflight_join and its run. Does nothing if it has never
+ * joined. */
 void singleflight_leave(struct singleflight *singleflight, struct singleflight_waiter *waiter);
 
 /* Frees the singleflight; no call may be under way and nobody waiting. NULL is allowed. */

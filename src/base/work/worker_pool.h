@@ -21,8 +21,8 @@ struct worker_pool_options {
     void (*thread_end)(void);
 };
 
-/* One piece of work. `is_canceled` is true if the worker pool is being shut down, or the work item had to give way to that of another party: then only clean up and
- * finish quickly; it runs in any thread, also where thread_begin was not called, and must not need a lock of those who submit. */
+/* One piece of work. `is_canceled` is true if the worker pool is being shut down, or the work item had to give way to that of another party: then it only
+ * cleans up and ends quickly; it runs in any thread, also one without thread_begin, and must not take a lock that a caller of worker_pool_submit holds. */
 typedef void worker_fn(void *arg, bool is_canceled);
 
 /* Makes a worker pool. Returns 0 and *out, freed by worker_pool_free; ERR_NOMEM. */
@@ -31,13 +31,13 @@ int worker_pool_new(const struct worker_pool_options *options, struct worker_poo
 /* Queues fn(arg, false). Returns ERR_BUSY if the queue is full or no thread can be started and ERR_CANCELED after worker_pool_stop; fn is then not called. */
 int worker_pool_submit(struct worker_pool *workers, worker_fn *fn, void *arg, struct err *err);
 
-/* The same for somebody (net_addr.h). Parties that wait are served in turn, each first come, first served, so who has much waiting delays nobody but
- * themself. A queue that is full refuses whoever has most waiting: that may be this work item, or the newest of that party, which is canceled. Work of nobody
- * is ours: each counts as a party of its own and never gives way. */
+/* As worker_pool_submit, for a party (net_addr.h). Waiting parties are served in turn, the items of one party in the order they came, so a party with much
+ * waiting delays only itself. A full queue refuses the party with most waiting: that is this work item, or the newest one of that party, which is canceled.
+ * Work for WORKER_POOL_NO_PARTY is kaasd's own: each item counts as a party of its own and never gives way. */
 #define WORKER_POOL_NO_PARTY 0U
 int worker_pool_submit_for(struct worker_pool *workers, uint64_t party, worker_fn *fn, void *arg, struct err *err);
 
-/* Waits until no work item waits or runs, at most that long. True if it came to that. */
+/* Waits until no work item waits or runs, at most `timeout_ms`. True if the pool became idle. */
 bool worker_pool_wait_idle(struct worker_pool *workers, int64_t timeout_ms);
 
 /* Refuses new work, calls every queued fn with is_canceled, waits for the running ones and the threads. May be called
