@@ -10,7 +10,7 @@
 /* SHA-256 of n bytes. Cannot fail with a working OpenSSL; ends the process otherwise. */
 void digest_sha256(const void *bytes, size_t n, uint8_t out[DIGEST_SHA256_BYTES]);
 
-/* The first eight bytes of it as a number: for entity tags. */
+/* The first eight bytes of the SHA-256 as a number: for entity tags. */
 uint64_t digest_u64(const void *bytes, size_t n);
 
 /* HMAC-SHA-256 (RFC 2104). */

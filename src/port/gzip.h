@@ -11,6 +11,6 @@
  * time. `level` 1 (fast) to 9 (small). ERR_NOMEM, ERR_TOO_LARGE. */
 int gzip_pack(const void *data, size_t n, int level, struct strbuf *out, struct err *err);
 
-/* Appends what one gzip member, all of these `n` bytes, was made from. ERR_INVALID if it is none, is cut off or has something behind it; ERR_TOO_LARGE by
- * the cap of `out`, which is all that a small member can be blown up to; ERR_NOMEM. */
+/* Unpacks `n` bytes, which must be exactly one gzip member, and appends the contents to `out`. ERR_INVALID if they are no member, are cut off or have bytes
+ * behind the member; ERR_TOO_LARGE by the cap of `out`, which bounds what a small member can expand to; ERR_NOMEM. */
 int gzip_unpack(const void *data, size_t n, struct strbuf *out, struct err *err);

@@ -41,9 +41,9 @@ struct http_exchange {
     size_t body_bytes;
     long timeout_ms; /* whole exchange */
     size_t reply_max_bytes;
-    bool is_handshake; /* ends behind the TLS handshake: it is judged, and nothing is sent; *status is 0 */
-    bool is_once; /* must not arrive twice: never sent again, not even when the kept connection breaks before a byte came back
-                     (ERR_UNREACHABLE); one that was idle for seconds is not used for it */
+    bool is_handshake; /* stop after the TLS handshake: the certificate is checked, no request is sent, and *status is 0 */
+    bool is_once; /* the request must not arrive twice: it is never sent again, not even when the kept connection breaks before
+                     a byte came back (ERR_UNREACHABLE), nor is it sent on a connection that was idle for seconds */
     /* called for each header line of the final answer (not of a CONNECT), without line end; may be NULL */
     void (*on_header)(void *arg, const char *line, size_t n);
     void *on_header_arg;
@@ -65,12 +65,11 @@ void http_client_free(struct http_client *client);
 int http_client_run(struct http_client *client, const struct http_exchange *exchange, struct strbuf *reply, long *status,
                     struct err *err);
 
-/* Was the request of the last exchange begun to be sent? Then nobody knows whether one that failed has arrived. */
+/* True if the last exchange began to send its request. If it failed then, nobody knows whether the request has arrived. */
 bool http_client_has_sent(const struct http_client *client);
 
-/* What one binds oneself to who speaks to this server: "tls-server-end-point:" and the digest of the certificate of the newest connection, also a kept one
- * (x509.h; 85 bytes are enough). ERR_NOT_FOUND if there was no TLS handshake yet; ERR_UNPROCESSABLE for a certificate that one cannot bind to;
- * ERR_NOMEM. */
+/* Writes the TLS channel binding of the server: "tls-server-end-point:" and the digest of the certificate of the newest connection, also a kept one (x509.h;
+ * 85 bytes are enough). ERR_NOT_FOUND if there was no TLS handshake yet; ERR_UNPROCESSABLE for a certificate whose signature names no digest. */
 int http_client_get_end_point(const struct http_client *client, uint8_t *out, size_t max, size_t *n, struct err *err);
 
 /* Makes a running exchange of another thread, and every later one, end with ERR_CANCELED, at once. */
@@ -83,8 +82,8 @@ void http_client_global_done(void);
 
 /* -- the seam: who carries the bytes ------------------------------------------------------------------------------- */
 
-/* The four functions are those above. What stands behind a client of vim or hx may look at each exchange before it is sent, or answer in place of a
- * server: pilot, tests, fuzzing. */
+/* The four functions that a client of vim or hx calls to reach its server. Pilot, tests and fuzzing put their own in place of those above, to look at each
+ * exchange before it is sent or to answer in place of a server. */
 struct http_transport {
     void *arg; /* handed to open */
     /* As http_client_new: *conn is what the others get. */
@@ -97,5 +96,5 @@ struct http_transport {
     void (*close)(void *conn);
 };
 
-/* The client itself. Static. */
+/* The transport made of the functions above. Static. */
 const struct http_transport *http_transport_https(void);

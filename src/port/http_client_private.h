@@ -11,7 +11,7 @@
 #include "http_client.h"
 #include "net_policy.h"
 
-/* All parsed at the start, so that a bad PEM text is told before anything is sent. */
+/* TLS settings and state of a client. PEM texts are parsed when it is made, so that a bad one is reported before anything is sent. */
 struct http_tls {
     X509_STORE *store; /* with a CA: exactly the given certificates, never the system's */
     bool has_pin;
@@ -26,17 +26,17 @@ struct http_tls {
     int verify_error; /* X509_V_ERR_* */
     bool has_seen;
     uint8_t seen[DIGEST_SHA256_BYTES]; /* of the leaf */
-    X509 *leaf; /* of the newest handshake, also while its connection is used again; NULL: there was none */
+    X509 *leaf; /* server certificate of the newest handshake, kept while its connection is used again; NULL: no handshake yet */
 };
 
-/* Where to, judged when a connection is opened. */
+/* Which addresses a client may connect to; checked when a connection is opened. */
 struct http_reach {
     const struct net_policy *policy;
-    bool was_opened;                 /* since the policy was asked last for a new exchange: one address was allowed */
-    char refused[NET_ADDRESS_BYTES]; /* the newest address that was not; "": none */
+    bool was_opened;                 /* the policy allowed an address in the exchange under way */
+    char refused[NET_ADDRESS_BYTES]; /* the newest address that it did not allow; "": none */
 };
 
-/* What went on, for the words of an error. */
+/* A failed transfer, for http_curl_error. */
 struct http_outcome {
     CURLcode code;
     CURL *curl;
@@ -47,7 +47,7 @@ struct http_outcome {
 };
 
 /* Sets the options that no exchange may go without: no proxy, signal, redirect or system CA behind our back; TLS 1.2 or newer,
- * judged by `tls`, and no address that `reach` does not allow (neither's place may change). CURLE_OK or the first failure. */
+ * judged by `tls`, and no address that `reach` does not allow. Both structs must stay where they are. CURLE_OK or the first failure. */
 CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, struct http_reach *reach, char *error_buffer);
 
 /* Turns a failed transfer into an error: ERR_TLS, ERR_TIMEOUT, ERR_UNREACHABLE, ERR_PROTOCOL, ERR_CONFIG, ERR_NOMEM. */

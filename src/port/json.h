@@ -30,7 +30,7 @@ struct json_member {
     bool may_be_null; /* JSON null is accepted (JSON merge patch: remove) */
 };
 
-/* Rows of such a list by what they may be, and the list itself:
+/* Rows of a member list (required; optional; optional and may be null), and the list itself:
  * JSON_MEMBERS(JSON_NEEDS(STRING, "name"), JSON_TAKES(BOOLEAN, "disabled")). */
 #define JSON_NEEDS(kind_, name_) \
     { name_, JSON_KIND_##kind_, true, false }
@@ -54,7 +54,7 @@ bool json_get_bool(const json_t *object, const char *name, bool fallback);
 
 /* Sets a string member; a NULL value sets nothing. Running out of memory is reported by the last json_write. */
 void json_put_string(json_t *object, const char *name, const char *value);
-/* Sets any member, or appends to an array; takes `value` over. NULL is a lack of memory. */
+/* Sets any member, or appends to an array; takes `value` over. A NULL value counts as running out of memory. */
 void json_put(json_t *object, const char *name, json_t *value);
 void json_add(json_t *array, json_t *value);
 void json_put_int(json_t *object, const char *name, int64_t value);

@@ -14,13 +14,13 @@
  * none; NULL is allowed. */
 bool net_addr_parse(const char *text, uint8_t out[16]);
 
-/* The counterpart; an IPv4 address in its usual form. `out` has NET_ADDRESS_BYTES. */
+/* Writes an address of net_addr_parse as text, IPv4 in its usual form. `out` has NET_ADDRESS_BYTES. */
 void net_addr_format(const uint8_t addr[16], char *out);
 
-/* Wherever something is counted by address, it is counted by party: an IPv4 address, or an IPv6 /64, since a host has all addresses of that.
- * The number stands for it and is never 0. */
+/* The party of an address, as a number that is never 0. Whatever is counted by address is counted by party: an IPv4 address, or an IPv6 /64, since one
+ * host has all addresses of a /64. */
 uint64_t net_addr_party(const uint8_t addr[16]);
-/* The same of a text. What is no address ("unix") is one party. */
+/* The same for a text. All texts that are no address ("unix") are one party. */
 uint64_t net_party(const char *text);
 /* The network around a party, about what one site has: IPv4 /24, IPv6 /48. */
 uint64_t net_party_site(uint64_t party);
@@ -28,11 +28,11 @@ uint64_t net_party_site(uint64_t party);
 /* A block of addresses. */
 struct net_block {
     uint8_t addr[16]; /* as net_addr_parse gives it */
-    unsigned bits;    /* of addr, counted from its begin, that an address of the block has, too */
+    unsigned bits;    /* length of the prefix of addr that all addresses of the block share */
 };
 /* Reads "192.0.2.0/24", "2001:db8::/32", "192.0.2.1". False if it is none. */
 bool net_block_parse(const char *text, struct net_block *out);
-/* Is the address in one of these? */
+/* True if the address is in one of the blocks. */
 bool net_block_has(const struct net_block *blocks, size_t count, const uint8_t addr[16]);
 
 /* The origin of pages at this address over HTTPS, as browsers write it (https://html.spec.whatwg.org/#ascii-serialisation-of-an-origin): a host in lower case, an IPv6

@@ -15,9 +15,9 @@
 #define NET_POLICY_BLOCKS_MAX 64
 
 struct net_policy {
-    const char *option; /* that says it, for messages: "hx.allowed_networks"; borrowed */
+    const char *option; /* the option that sets the policy, for messages: "hx.allowed_networks"; borrowed */
     struct net_block blocks[NET_POLICY_BLOCKS_MAX];
-    size_t count; /* 0: everywhere but this host's loopback, its links, and where no server is: link-local, multicast, reserved */
+    size_t count; /* 0: all addresses but loopback, link-local, multicast and reserved ones, and cloud metadata in IPv6 */
 };
 
 /* Reads addresses and blocks, ended by NULL; NULL is none. ERR_CONFIG naming the first that is neither. */
@@ -25,5 +25,5 @@ int net_policy_init(struct net_policy *policy, const char *option, const char *c
 
 /* NULL allows every address. */
 bool net_policy_allows(const struct net_policy *policy, const uint8_t addr[16]);
-/* The same of a numeric address, as an error that names `host`, whose address it is: ERR_UNREACHABLE, with a remedy. */
+/* The same for a numeric address of `host`: 0 if it is allowed, else ERR_UNREACHABLE with a text that names both and a remedy. 0 for what is no address. */
 int net_policy_check(const struct net_policy *policy, const char *host, const char *address, struct err *err);

@@ -48,11 +48,12 @@ void seal_free(struct seal *seal);
 /* Appends the sealed form of n bytes for `purpose` ("signing-key:<kid>"). ERR_NOMEM, ERR_INTERNAL. */
 int seal_seal(struct seal *seal, const char *purpose, const void *plain, size_t n, struct strbuf *out, struct err *err);
 
-/* Appends the plain bytes to `out` (make it with strbuf_init_secret). ERR_CONFIG if none of the keys is the one, or the value was changed. */
+/* Appends the plain bytes to `out` (make it with strbuf_init_secret). ERR_CONFIG if the key that sealed the value is not held, or the value was changed or
+ * moved; ERR_NOMEM. */
 int seal_unseal(struct seal *seal, const char *purpose, const void *sealed, size_t n, struct strbuf *out, struct err *err);
 
-/* Gives a key for one purpose, derived from the master key with this id (HKDF with SHA-256, RFC 5869): another one for each `salt` and `info`. The
- * caller wipes it. ERR_NOT_FOUND if the key is not held; ERR_INTERNAL. */
+/* Derives a key for one purpose from the master key with this id (HKDF with SHA-256, RFC 5869); each `salt` and `info` gives another key. The
+ * caller wipes it. ERR_NOT_FOUND if the master key is not held; ERR_INTERNAL. */
 struct seal_derivation {
     const char *key_id;
     const void *salt, *info;

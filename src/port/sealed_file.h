@@ -35,15 +35,15 @@ int sealed_file_new(FILE *to, const char *head, struct seal *seal, const char *k
 /* Takes n bytes more. ERR_IO with the system's reason, ERR_NOMEM. */
 int sealed_file_write(struct sealed_file *f, const void *bytes, size_t n, struct err *err);
 
-/* Writes the last chunk and flushes: before that it is no whole file. Syncing is the caller's. ERR_IO. */
+/* Writes the last chunk and flushes; without it the file cannot be read to its end. The caller syncs. ERR_IO, ERR_NOMEM. */
 int sealed_file_finish(struct sealed_file *f, struct err *err);
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
 
-/* Reads the head, of which nothing is proved yet. `head` is initialised. ERR_INVALID: no such file, or cut off; ERR_IO. */
+/* Reads the head, which is not authenticated before a chunk was read. `head` is initialised. ERR_INVALID: not a sealed file, or cut off; ERR_IO. */
 int sealed_file_read_head(FILE *from, struct strbuf *head, struct err *err);
 
-/* Goes on behind the head, which names the key. ERR_NOT_FOUND if that is not held, ERR_INVALID, ERR_IO. */
+/* Begins to read what follows the head; `key_id` is the master key that the head names. ERR_NOT_FOUND if that is not held, ERR_INVALID, ERR_IO. */
 int sealed_file_open(FILE *from, const char *head, struct seal *seal, const char *key_id, struct sealed_file **out,
                      struct err *err);
 

@@ -17,6 +17,6 @@ struct signature_keys;
 int signature_keys_read(const char *pem, struct signature_keys **out, struct err *err);
 void signature_keys_free(struct signature_keys *keys); /* NULL is allowed */
 
-/* Whether one of the keys made this signature over exactly these bytes. */
+/* True if one of the keys made this signature over exactly these bytes. */
 bool signature_is_good(const struct signature_keys *keys, const void *bytes, size_t n, const void *signature,
                        size_t signature_bytes);

@@ -17,7 +17,7 @@ struct net_policy;
 #define X509_KEY_BITS 3072            /* of keys that we make, unless told otherwise */
 #define X509_EXPIRY_WARNING_DAYS 30   /* before a certificate ends people are told */
 #define X509_EXPIRY_WARNING_MS (X509_EXPIRY_WARNING_DAYS * CLOCK_DAY_MS)
-#define X509_PROBE_KEY_BITS 2048 /* of one that proves nothing and is thrown away at once: made several times faster */
+#define X509_PROBE_KEY_BITS 2048 /* of a key for a test only, thrown away at once: made several times faster */
 
 /* What a person needs to see to decide whether to trust a certificate. Texts are malloc'ed, never NULL. */
 struct x509_info {
@@ -34,16 +34,16 @@ void x509_info_done(struct x509_info *info);
 /* Colon-separated upper-case pairs; `out` needs X509_THUMBPRINT_TEXT_BYTES. */
 void x509_thumbprint_text(const uint8_t sha256[X509_SHA256_BYTES], char *out);
 
-/* Opens a PEM text as people have it. OpenSSL reads no block that is indented or has blank lines in it, and misses the first one behind a byte order
- * mark: all that is left out here, and private keys where certificates are wanted. *has_key (may be NULL) tells whether there was one. Freed by
- * BIO_free_all, which wipes keys. NULL without memory. */
+/* Opens a PEM text as people have it. OpenSSL reads no block that is indented or has blank lines in it, and misses the first block behind a byte order
+ * mark: so indents, blank lines and the mark are left out here, and private keys where certificates are wanted. *has_key (may be NULL) tells whether
+ * there was a private key. Freed by BIO_free_all, which wipes keys. NULL without memory. */
 enum x509_pem { X509_PEM_CERTIFICATES, X509_PEM_KEYS };
 BIO *x509_open_pem(const char *pem, enum x509_pem wanted, bool *has_key);
 
 /* Reads the first certificate of a PEM text. ERR_UNPROCESSABLE if there is none. */
 int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err);
 
-/* Whether one of the certificates of a PEM text is among those that this system trusts for all servers (OpenSSL's default store; SSL_CERT_FILE, SSL_CERT_DIR). */
+/* True if a certificate of a PEM text is among those that this system trusts for all servers (OpenSSL's default store; SSL_CERT_FILE, SSL_CERT_DIR). */
 bool x509_is_in_system_store(const char *pem);
 
 /* Describes a certificate of OpenSSL. ERR_UNPROCESSABLE. */
@@ -78,15 +78,17 @@ struct x509_request {
     int is_server; /* extended key usage: server, else client */
 };
 
-/* Makes a self-signed certificate with a new key: RSA, since vCenter's support for EC client keys is not documented. Gives PEM texts; the caller frees *cert_pem by free and *key_pem by secret_free. ERR_NOMEM, ERR_INTERNAL. */
+/* Makes a self-signed certificate with a new key: RSA, since vCenter's support for EC client keys is not documented. Gives PEM texts; the caller frees
+ * *cert_pem by free and *key_pem by secret_free. ERR_NOMEM, ERR_INTERNAL. */
 int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err);
 
 /* -- what a client binds itself to when it speaks to a TLS server -------------------------------------------------- */
 
-/* "tls-server-end-point:" and the digest of the first certificate of a PEM text, by the algorithm of its signature, SHA-256 in place of MD5 and SHA-1 (RFC 5929
- * section 4.1). Writes at most `max` bytes, 85 are enough. ERR_UNPROCESSABLE if there is no certificate, or one whose signature names no digest. */
+/* Writes the TLS channel binding of a server with this certificate, the first of a PEM text: "tls-server-end-point:" and the digest of the certificate by the
+ * hash of its signature, SHA-256 in place of MD5 and SHA-1 (RFC 5929 section 4.1). Writes at most `max` bytes, 85 are enough. ERR_UNPROCESSABLE if there is
+ * no certificate, or its signature names no digest. */
 int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n, struct err *err);
-/* The same of a certificate of OpenSSL. */
+/* The same for a certificate of OpenSSL. */
 int x509_end_point_of(X509 *cert, uint8_t *out, size_t max, size_t *n, struct err *err);
 
 /* OpenSSL's callback for a passphrase: refuses keys that have one. */

@@ -8,7 +8,7 @@
 
 struct xml_doc;
 
-/* Together they bound the time: some tenths of a second for the worst text. */
+/* Limits of a text. Together they bound the time of parsing: some tenths of a second for the worst text. */
 #define XML_BYTES_MAX 262144U
 #define XML_ATTRIBUTES_MAX 64U /* of an element, declarations of namespaces counted */
 
