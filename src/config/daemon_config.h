@@ -49,7 +49,7 @@ struct config {
     unsigned lines[CONFIG_OPTIONS_COUNT]; /* where the file sets the option; 0: default */
 };
 
-/* What is wrong, a line each, as "file:line:column: text; remedy" or "option: text; remedy". */
+/* The faults of a configuration, one line each, as "file:line:column: text; remedy" or "option: text; remedy". */
 struct config_report {
     struct strbuf text;
     struct strbuf warnings; /* "option: warning: text; remedy" */
@@ -63,7 +63,7 @@ void config_report_done(struct config_report *report); /* a zeroed struct is all
 void config_report_fault(struct config_report *report, const char *option, const char *text, const char *remedy);
 void config_report_warning(struct config_report *report, const char *option, const char *text, const char *remedy);
 
-/* ERR_CONFIG with the first error, or 0 if there is none. `name` is what they are in. */
+/* ERR_CONFIG with the first error, or 0 if there is none. `name` says in the text what has the errors: the file, "configuration". */
 int config_report_finish(const struct config_report *report, const char *name, struct err *err);
 
 /* Reads the file over the defaults. Every error found is a line of `report`, in order; then ERR_CONFIG, with the first of them in
@@ -73,7 +73,7 @@ int config_load(const char *path, struct config *out, struct config_report *repo
 /* As config_load, from memory (for it, and for tests); `name` stands for the file in the messages. */
 int config_parse(const char *name, const char *text, size_t n, struct config *out, struct config_report *report, struct err *err);
 
-/* What certificates.key_bits (an index, as every ENUM) stands for. */
+/* The number of bits that certificates.key_bits (an index, as every ENUM) stands for. */
 int config_key_bits(const struct config *config);
 
 /* Frees the values and zeroes the struct, which itself stays the caller's. NULL is allowed. */
@@ -84,17 +84,17 @@ void config_free(struct config *config);
  * others. Adds a line per fault to `report` and returns ERR_CONFIG, or 0. */
 int config_check_files(const struct config *config, struct config_report *report, struct err *err);
 
-/* Goes through the files that must be there for kaasd, as config_check_files has them: *at begins at 0. Borrowed; NULL at the end. */
+/* Iterates over the files that config_check_files requires to be readable: *at begins at 0. Borrowed; NULL at the end. */
 const char *config_next_file(const struct config *config, size_t *at);
 
-/* Likewise the files that hold secrets, readable or not. The keytab, which is binary, is none of them. */
+/* The same for the files that hold secrets, whether kaasd can read them or not. The keytab, which is binary, is not among them. */
 const char *config_next_secret_file(const struct config *config, size_t *at);
 
 /* Appends all options with their effective values, one per line, as "key = value  # default" or "# line n". Holds no secret,
  * since options only name the files that do. */
 void config_print(const struct config *config, struct strbuf *out);
 
-/* The option whose change needs a restart: appends the keys, joined by a comma, that differ between the two and cannot be reloaded. */
+/* Appends the keys, joined by ", ", of the options that differ between the two and need a restart. */
 void config_print_unreloadable(const struct config *old, const struct config *new, struct strbuf *out);
 
 /* Appends the reference page of all options as Markdown. */

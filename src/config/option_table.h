@@ -72,7 +72,7 @@ bool option_eq(const struct option *o, const void *a, const void *b);
 /* "a duration of 1m to 1h": what the option takes, for messages and the reference page. */
 void option_describe(const struct option *o, struct strbuf *out);
 
-/* What a value of this kind must look like beyond its type: 0, or ERR_INVALID and what is expected. */
+/* Check what a value must look like beyond its type: 0, or ERR_CONFIG and what is expected. */
 option_check_fn option_check_listen, option_check_url, option_check_proxy, option_check_network, option_check_hx_name,
     option_check_host, option_check_identifier, option_check_privilege, option_check_extension_key, option_check_email,
     option_check_replica, option_check_http_proxy;

@@ -26,7 +26,7 @@ void ovf_env_done(struct ovf_env *env); /* NULL is allowed */
 int ovf_env_parse(const char *text, size_t n, struct ovf_env *out, struct err *err);
 
 /* What was typed where our appliance was deployed (the properties of its OVF descriptor). Texts malloc'ed; the password is a secret and wiped on
- * release. Whether they are good is for who takes them. */
+ * release. The values themselves are not checked here. */
 struct ovf_appliance {
     char *public_url;
     char *admin_password; /* of the first administrator; NULL: none was typed */

@@ -36,7 +36,7 @@ enum token_key_state {
     TOKEN_KEY_VERIFY_ONLY, /* not yet, or no longer, used for signing */
 };
 
-/* A key as it is handed in. The id is the thumbprint of the public part (RFC 7638), which is checked. */
+/* A key for token_set_add_key. Its id must be the thumbprint of the public part (RFC 7638); that is checked. */
 struct token_key {
     const char *kid;
     const char *jwk; /* private JWK as JSON text; a secret */
@@ -64,7 +64,7 @@ CLEANUP_DEFINE(struct token_set, token_set_free);
  * ERR_CONFIG (no P-256 key, or its id is another one), ERR_TOO_LARGE (TOKEN_KEYS_COUNT_MAX), ERR_NOMEM. */
 int token_set_add_key(struct token_set *set, const struct token_key *key, struct err *err);
 
-/* Forgets all keys but these `count`, and every cached verdict: what was deleted elsewhere does not live on here, and its tokens fail from now on. */
+/* Forgets all keys but these `count`, and, if one goes, every cached verdict: tokens of a key that was deleted elsewhere fail from now on. */
 void token_set_retain(struct token_set *set, const char *const *kids, size_t count);
 
 /* Appends the public keys as JWK set (RFC 7517) for /.well-known/jwks.json: those that still verify at `now_s`. ERR_NOMEM, ERR_TOO_LARGE. */
@@ -78,11 +78,11 @@ int token_issue(struct token_set *set, const struct token_claims *claims, char *
  * else ERR_UNAUTHENTICATED with a general text, and the precise reason in the private detail; ERR_NOMEM. */
 int token_verify(struct token_set *set, const char *text, size_t n, int64_t now_s, struct token_claims *out, struct err *err);
 
-/* Somebody who decides whether a token that is not known yet is worth the check of its signature. */
+/* Callbacks that decide whether the signature of a token that is not in the cache is checked at all. */
 struct token_gate {
-    /* `claims` are what the token says of itself, of the right form but proved by nothing. 0: check it; else the code to answer. */
+    /* `claims` are those of the token, of the right form but not proved yet. 0: check the signature; else the code to answer. */
     int (*ask)(void *arg, const struct token_claims *claims, struct err *err);
-    void (*on_failure)(void *arg); /* the check that was allowed has failed */
+    void (*on_failure)(void *arg); /* called when a check that `ask` allowed has failed */
     void *arg;
 };
 struct token_presented {
@@ -91,10 +91,10 @@ struct token_presented {
     int64_t now_s;
     const struct token_gate *gate; /* NULL: everything is checked */
 };
-/* As token_verify, with a gate; a token whose claims could not be good is refused without asking. Also the codes of the gate. */
+/* As token_verify, with a gate, whose codes it returns, too. A token whose claims cannot be valid is refused without asking the gate. */
 int token_verify_gated(struct token_set *set, const struct token_presented *presented, struct token_claims *out, struct err *err);
 
-/* Drops all cached verdicts. For tests, as the counters are: whether a verdict was cached shows in nothing else. */
+/* Drops all cached verdicts. For tests, as token_set_get_stats, which alone shows whether a verdict was cached. */
 void token_set_drop_cache(struct token_set *set);
 
 struct token_stats {

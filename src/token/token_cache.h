@@ -17,7 +17,7 @@ struct token_cache;
 struct token_cache *token_cache_new(size_t count);
 void token_cache_free(struct token_cache *cache); /* NULL is allowed */
 
-/* Number that changes with each token_cache_clear; read it before the work whose result is to be put in. */
+/* Number that changes with each token_cache_clear; read it before the work whose result token_cache_put is to take. */
 uint64_t token_cache_generation(const struct token_cache *cache);
 
 /* True and the claims if the digest is known and its entry ends after `now_s`; an entry that has ended is dropped. */
