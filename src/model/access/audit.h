@@ -27,8 +27,9 @@ struct audit_record {
     struct audit_event event;
 };
 
-/* The line that `actor` does `what`, now. Who it is and by which request is the actor's; principal, program and way of `what` are for what the actor
- * leaves open, but a way that `what` has counts. An actor that is NULL is kaasd itself. The result is "ok" unless `what` has one. Texts stay borrowed. */
+/* Makes a record of `what` with the time of now. Address and request id are the actor's; principal and acting program, too, unless it has none: then they are
+ * those of `what`. The source is that of `what`, else the actor's. A NULL actor is kaasd itself. The result is "ok" unless `what` has one. Texts stay
+ * borrowed. */
 struct audit_record audit_record_make(const struct actor *actor, const struct audit_event *what);
-/* The same line as of now, with the outcome `rc` (0 or ERR_*). */
+/* A copy of `line` with the time of now and the outcome `rc` (0 or ERR_*) as its result. */
 struct audit_record audit_record_now(const struct audit_record *line, int rc);

@@ -1,4 +1,4 @@
-/* Who may do what: grants, by which a principal sees what carries or is an object, and role mappings. Layer 1 (model); pure.
+/* Who may do what: grants, by which a principal sees an object and what is on it, and role mappings. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -41,8 +41,8 @@ const char *grant_difference(const struct grant *a, const struct grant *b);
 #define GRANT_ROLE_VIEWER "viewer"
 #define GRANT_ROLE_ADMIN "admin" /* sees as a viewer does, and manages the grants on the object */
 
-/* Brings a grant that somebody wrote into the form that is stored: ids in their one spelling, the role checked (NULL: "viewer"). What it
- * is granted on need not exist. ERR_UNPROCESSABLE naming the member, ERR_NOMEM. */
+/* Brings a grant that somebody wrote into the form that is stored: ids in their one spelling, the role checked (NULL: "viewer"). The
+ * object need not exist. ERR_UNPROCESSABLE naming the member, ERR_NOMEM. */
 int grant_normalize(struct grant *g, struct err *err);
 
 /* The vSphere cluster that an object id "<vcenter>/<moref>" names. ERR_UNPROCESSABLE. */
@@ -55,7 +55,7 @@ int grant_compare(const struct grant *a, const struct grant *b);
 /* Writes the object id of a vSphere cluster, "<vcenter>/<moref>"; `out` needs GRANT_OBJECT_ID_BYTES. */
 void grant_vsphere_id(const struct object_ref *ref, char *out);
 
-/* -- a role mapping: who is a member of a group, or is somebody, has a role ---------------------------------------- */
+/* -- a role mapping: gives a role to the members of a group, to one person, or to those who have a privilege -------- */
 
 #define ROLE_MAPPINGS_MAX 1000U
 #define ROLE_MAPPING_PRIVILEGE_BYTES_MAX 100U
@@ -93,7 +93,7 @@ void role_mapping_done(struct role_mapping *mapping); /* NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int role_mapping_copy(const struct role_mapping *from, struct role_mapping *out, struct err *err);
 
-/* ERR_UNPROCESSABLE for a note that is too long or has more than a line; NULL is a good one. */
+/* ERR_UNPROCESSABLE for a note that is too long or has more than a line; NULL is allowed. */
 int role_mapping_check_note(const char *note, struct err *err);
 
 /* Brings a mapping that somebody wrote into the form that is stored, and checks it: groups that everybody is a member of (well-known and
@@ -103,9 +103,9 @@ int role_mapping_normalize(struct role_mapping *mapping, struct err *err);
 /* Order of lists: kind, subject, privilege. <0, 0, >0. */
 int role_mapping_compare(const struct role_mapping *a, const struct role_mapping *b);
 
-/* Does a mapping to a group or person match this one? Mappings of the other kind never do. */
+/* True if the mapping is of the kind ROLE_MAPPING_MEMBER and names this principal or one of these groups. */
 bool role_mapping_fits(const struct role_mapping *mapping, const char *principal_id, const struct group_set *groups);
 
-/* The best role of those that match, or ROLE_NONE. */
+/* The highest role of the mappings that fit (role_mapping_fits), or ROLE_NONE. */
 enum role role_mapping_best(const struct role_mapping *items, size_t count, const char *principal_id,
                             const struct group_set *groups);

@@ -24,7 +24,7 @@ enum ldap_kind {
 };
 extern const char *const ldap_kind_words[]; /* "ad", "openldap" */
 
-/* What kaasd itself looks things up with. */
+/* The credential by which kaasd itself binds to the directory. */
 enum ldap_bind {
     LDAP_BIND_PASSWORD, /* a DN (in AD also a UPN) and its sealed password */
     LDAP_BIND_KEYTAB,   /* Kerberos, by a key in a file */
@@ -80,7 +80,7 @@ void ldap_source_done(struct ldap_source *source); /* frees the texts; NULL is a
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int ldap_source_copy(const struct ldap_source *from, struct ldap_source *out, struct err *err);
 
-/* Checks all of it, and what must fit together. ERR_UNPROCESSABLE naming the member, with what to do. */
+/* Checks each member, and that the members fit together. ERR_UNPROCESSABLE naming the member, with a remedy. */
 int ldap_source_check(const struct ldap_source *source, struct err *err);
 
 /* The filter by which people are found: the source's own or the usual one. Valid while the source lives. */
@@ -88,9 +88,9 @@ const char *ldap_source_user_filter(const struct ldap_source *source);
 const char *ldap_source_group_filter(const struct ldap_source *source);
 const char *ldap_source_group_base(const struct ldap_source *source);
 
-/* Does it serve this realm? Realms are compared without case. */
+/* True if the source serves this Kerberos realm; compared without case. */
 bool ldap_source_serves(const struct ldap_source *source, const char *realm);
-/* Is this the DNS name of the directory's domain: a realm that it serves, or, of Active Directory, the domain that its search base lies in? */
+/* True if `domain` is the DNS name of the directory's domain: a realm that the source serves, or, for Active Directory, the domain of its search base. */
 bool ldap_source_is_domain(const struct ldap_source *source, const char *domain);
 
 /* One address of a server. */
@@ -99,6 +99,6 @@ struct ldap_url {
     unsigned port;
     bool is_tls; /* ldaps: TLS at once; else StartTLS, before anything else is sent */
 };
-/* Takes the next address of a list; *list moves behind it. False at the end, and for what is none: then
- * *list is not at its end. */
+/* Takes the next address of a list; *list moves behind it. False at the end, where **list is NUL, and for a word that is no address, where *list
+ * stays. */
 bool ldap_source_next_url(const char **list, struct ldap_url *out);

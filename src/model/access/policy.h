@@ -1,8 +1,8 @@
 /* Who may see and do what: pure decisions over values that the caller brings. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Not here: where rights come from (vim/, store/) and what is answered then (service/). Nothing here allocates or blocks.
- * Seeing is a union of rules without denials; what no rule shows does not exist for the viewer. */
+ * Not here: where rights come from (auth/, store/) and what is answered (api/). Nothing here blocks, and only policy_pick_grants allocates.
+ * Each rule can only show objects, none can hide one; what no rule shows does not exist for the viewer. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,53 +27,53 @@ enum policy_rule {
     POLICY_RULE_SERVICE,       /* the viewer is a service account that is for an HX cluster under it */
 };
 
-/* What a further vCenter lets a viewer see who proved itself there too. Borrowed. */
+/* A further vCenter at which the viewer proved itself, and what that lets it see. Borrowed. */
 struct viewer_vcenter {
     const char *vcenter_id;
     const struct object_set *vsphere_clusters;
 };
 
-/* Stands among what a vCenter lets somebody view when that person administrates what runs there: no object has such an id, and it is the first of its set. */
+/* A moref that no object has. It stands first in the set of what a vCenter lets a person view if that person administrates what runs on the vCenter. */
 #define POLICY_VCENTER_ADMIN_MOREF ":admin"
 
-/* One who looks, and all that a decision may depend on: what is not in here cannot be asked, and policy_viewer_bytes writes all of it. Everything is
- * borrowed and must outlive the call. All-zero sees nothing. */
+/* The viewer: all that a decision may depend on besides the object. policy_viewer_bytes writes all of it. Everything is borrowed and must outlive the
+ * call. All-zero sees nothing. */
 struct viewer_key {
     const char *principal_id;
     enum role role;
-    bool is_unproved;                          /* by the source: somebody named the session, so never more than a user */
+    bool is_unproved;                          /* SOURCE_VC_KEY: the vCenter session was only named, so never more than a user */
     const char *vcenter_id;                    /* vCenter the viewer came from, or NULL: only its objects count below */
     const struct object_set *vsphere_clusters; /* what that vCenter lets it view now (rights still usable); NULL: none */
-    const struct viewer_vcenter *linked; /* the same for further vCenters: each one's word counts for its own objects only */
+    const struct viewer_vcenter *linked;       /* the same for further vCenters; each counts for its own objects only */
     size_t linked_count;
     const struct grant *grants; /* its grants by kind and object (grant_compare without the principal); NULL: none */
     size_t grants_count;
-    const uint32_t *picked; /* places of its grants in `grants`, in that order; NULL: they stand side by side */
-    uint64_t groups_mark;   /* names the groups by which they were picked; 0: it has none */
+    const uint32_t *picked; /* indexes of its grants in `grants`, in that order; NULL: all of `grants` are its */
+    uint64_t groups_mark;   /* number of the set of groups by which they were picked; 0: no groups */
     const struct service_account
-        *limits; /* a program looks, or acts for the viewer: nothing counts but what is on its HX clusters; NULL: nobody does */
+        *limits; /* the program that is the viewer or acts for it: only what is on its HX clusters counts; NULL: none */
 };
 
 /* Starts a viewer from a principal: id, role, vCenter. Rights and grants are added by the caller. */
 void policy_viewer_init(struct viewer_key *out, const struct principal *who);
 
-/* What tells one viewer from another, as bytes: two with the same bytes are told the same by every function here, as long as the sets of objects stay where
- * they are, which are written as their addresses, and the grants and accounts are those of one snapshot. Returns their number, at most `room`; 0 if
- * there is not enough. */
+/* Writes a viewer as bytes, for use as a key. Two viewers with the same bytes get the same answer from every function here, as long as their grants and
+ * accounts are those of one snapshot and their sets of objects, which are written as addresses, stay where they are. Returns the number of bytes; 0 if
+ * `room` is too small. */
 size_t policy_viewer_bytes(const struct viewer_key *viewer, char *out, size_t room);
 
-/* Does the role alone show everything? */
+/* True if the role alone shows everything. */
 bool policy_sees_all(const struct viewer_key *viewer);
 
 /* True if the viewer came from this vCenter or proved itself there too, whatever it may see. */
 bool policy_viewer_is_of(const struct viewer_key *viewer, const char *vcenter_id);
 
-/* The part of `all` (in the order of grant_compare) that belongs to one principal; *out_count may get 0. A grant fits whoever has its name in whatever case (principal_same), unless
- * there are grants to several spellings of it, which may be meant for several people: then each fits its own spelling alone. */
+/* The part of `all` (in the order of grant_compare) that belongs to one principal; *out_count may get 0. Case of the name does not count (principal_same),
+ * unless there are grants to several spellings of the name, which may mean several people: then a grant belongs to its own spelling only. */
 const struct grant *policy_grants_of(const struct grant *all, size_t count, const char *principal_id, size_t *out_count);
 
-/* The places in `all` of the grants to a principal and to its groups (sealed), ordered by kind and object: two to the same object, given to two groups,
- * stay two. *out is malloc'ed. For principals with groups; about one binary search for each of them. ERR_NOMEM. */
+/* The indexes in `all` of the grants to a principal and to its groups (sealed), ordered by kind and object; grants on one object to several groups all
+ * stay. *out is malloc'ed. For principals with groups; about one binary search per group. ERR_NOMEM. */
 struct policy_grantee {
     const char *principal_id;
     const struct group_set *groups;
@@ -86,13 +86,13 @@ static inline const struct grant *policy_grant_at(const struct viewer_key *viewe
     return &viewer->grants[viewer->picked ? viewer->picked[i] : i];
 }
 
-/* Tells the id of the HX cluster on a vSphere cluster, or NULL. Asked only for viewers that have grants on HX clusters. */
+/* Gives the id of the HX cluster on a vSphere cluster, or NULL. Called only for viewers with limits or with grants on HX clusters. */
 struct policy_hx_lookup {
     const char *(*find_hx_id)(const void *arg, const struct object_ref *vsphere_cluster);
     const void *arg;
 };
 
-/* Which rules show this vSphere cluster, and so the HX cluster on it; 0: it does not exist for the viewer.
+/* The mask of the rules that show this vSphere cluster, and so the HX cluster on it; 0: it does not exist for the viewer.
  * `hx` may be NULL (no HX cluster known). */
 unsigned policy_vsphere_rules(const struct viewer_key *viewer, const struct object_ref *ref, const struct policy_hx_lookup *hx);
 
@@ -125,10 +125,11 @@ bool policy_may(enum role role, enum permission permission);
 /* 0, or ERR_FORBIDDEN naming the roles that would do. */
 int policy_require(enum role role, enum permission permission, struct err *err);
 
-/* May the viewer see, give and take away grants on this object? Administrators may, on all; who has a grant with the role admin on an object, on that
- * one; who administrates what runs on a vCenter, on its vSphere clusters. An admin of an HX or vSphere cluster manages the grants on that, not those on the Kubernetes clusters on it. The object need not exist. */
+/* True if the viewer may see, give and take away grants on this object. Administrators may on all objects; a viewer with a grant of the role admin on an
+ * object may on that one; a viewer who administrates what runs on a vCenter may on its vSphere clusters. An admin of an HX or vSphere cluster manages the
+ * grants on that, not those on the Kubernetes clusters on it. The object need not exist. */
 bool policy_may_manage_grants(const struct viewer_key *viewer, enum grant_object object, const char *object_id);
-/* 0 if there is any object of which it may; else ERR_FORBIDDEN. */
+/* 0 if the viewer may manage the grants on any object at all; else ERR_FORBIDDEN. */
 int policy_require_managing(const struct viewer_key *viewer, struct err *err);
 
 /* How far rights that a vCenter stated some time ago may still be used. */

@@ -58,29 +58,31 @@ void principal_done(struct principal *p);
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int principal_copy(const struct principal *from, struct principal *out, struct err *err);
 
-/* Whose count (of sessions, sign-ons, places) somebody is in: people who come by themselves, people for whom one program acts, and people who are only
- * said to have a session are three, so that none of them can use up what another may. Caller frees; NULL without memory. */
+/* A key by which sessions, sign-ons and places are counted. One person has separate counts for coming in person, for each program that acts for the
+ * person, and for SOURCE_VC_KEY, which proves nothing: none can use up the limit of another. Caller frees; NULL without memory. */
 char *principal_account(const struct principal *who);
 
-/* "vc:<instance uuid>:<user name>" with ASCII letters folded to lower case and others as they are: accounts that a vCenter tells apart by the case of those stay two. Whether a
- * rule for one fits the other is for principal_same. Caller frees; NULL without memory. */
+/* "vc:<instance uuid>:<user name>" with ASCII letters in lower case and all others as they are: accounts that a vCenter tells apart by the case of other
+ * letters keep two ids. principal_same says whether a rule for one applies to the other. Caller frees; NULL without memory. */
 char *principal_vc_id(const char *instance_uuid, const char *user_name);
 
-/* The id of a principal as somebody wrote it, in the one spelling that is stored: "local:<uuid>", "vc:<instance uuid>:<user name>",
- * "sid:S-1-...", "ldap:<source>:<uuid>", "svc:<name>"; ASCII letters are folded where case does not count. Whether there is such a
- * principal is not asked. *out is freed by the caller. ERR_UNPROCESSABLE, ERR_NOMEM. */
+/* Brings the id of a principal, as somebody wrote it, into the one spelling that is stored: "local:<uuid>", "vc:<instance uuid>:<user name>",
+ * "sid:S-1-...", "ldap:<source>:<uuid>", "svc:<name>"; ASCII letters are folded where case does not count. The principal need not exist.
+ * *out is freed by the caller. ERR_UNPROCESSABLE, ERR_NOMEM. */
 int principal_id_read(const char *text, char **out, struct err *err);
 
-/* What all ids of people of the same vCenter begin with, "vc:<instance uuid>:". False if the id is of nobody whose name may have several spellings: there is a letter beyond ASCII in it. */
+/* Writes "vc:<instance uuid>:", with which the ids of all people of that vCenter begin. Only for an id whose name can have several spellings: false if it is
+ * not of a person of a vCenter, or its name is all ASCII. */
 #define PRINCIPAL_VC_PREFIX_BYTES 41
 bool principal_vc_prefix(const char *id, char out[PRINCIPAL_VC_PREFIX_BYTES]);
 
-/* Order of ids as grants are kept: those of people of a vCenter by their names without case (name_compare), and the spellings of one name side by side. <0, 0, >0. */
+/* Order of ids in lists of grants: people of a vCenter by their names without case (name_compare), so that the spellings of one name stand side by side.
+ * <0, 0, >0. */
 int principal_compare(const char *a, const char *b);
-/* Are these ids of one principal? Of people of a vCenter, by their names without case; others are equal. */
+/* True if both ids mean one principal: people of a vCenter are compared by their names without case, all others byte by byte. */
 bool principal_same(const char *a, const char *b);
 
-/* Who does something, and by which request: for the audit log, and where it is throttled. All borrowed. */
+/* Who does something, and by which request: for the audit log and for throttling. All borrowed. */
 struct actor {
     const struct principal *principal; /* NULL: nobody is signed in */
     const char *address;               /* of the client */

@@ -18,7 +18,7 @@
 #define SERVICE_KERBEROS_BYTES_MAX 400U
 #define SERVICE_FINGERPRINT_BYTES 65 /* SHA-256 of the DER form as lower-case hex, and NUL */
 
-/* A client certificate that is pinned: it is trusted by itself, whoever issued it. */
+/* A pinned client certificate: trusted by its fingerprint, whoever issued it. */
 struct service_certificate {
     char sha256[SERVICE_FINGERPRINT_BYTES];
     int64_t not_after_ms; /* wall clock; 0: not seen yet (only the fingerprint was given) */
@@ -63,16 +63,16 @@ CLEANUP_DEFINE(struct service_account, service_account_free);
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int service_account_copy(const struct service_account *from, struct service_account *out, struct err *err);
 
-/* Adds a certificate or an HX cluster, keeping the order; what is there already is not added again (a known expiry is taken over).
+/* Adds a certificate or an HX cluster, keeping the order. One that is there already is not added again; an expiry that it brings is taken over.
  * ERR_UNPROCESSABLE beyond the counts above, ERR_NOMEM. */
 int service_account_add_certificate(struct service_account *a, const struct service_certificate *c, struct err *err);
 int service_account_add_hx_cluster(struct service_account *a, const char *hx_cluster_id, struct err *err);
 void service_account_clear_hx_clusters(struct service_account *a);
 
-/* Is it limited to a set that holds this HX cluster? */
+/* True if this HX cluster is among those that the account is limited to. */
 bool service_account_has_hx_cluster(const struct service_account *a, const char *hx_cluster_id);
 
-/* Name, description, and that there is a credential. ERR_UNPROCESSABLE naming the member. */
+/* Checks name and description, and that there is a credential. ERR_UNPROCESSABLE naming the member. */
 int service_account_check(const struct service_account *a, struct err *err);
 
 /* The name of the first member in which two records of one account differ, version and times included; NULL: none. Static. */

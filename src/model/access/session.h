@@ -16,12 +16,12 @@
 /* Most vCenters that one session may speak for, the one of the sign-on included. */
 #define SESSION_VCENTERS_MAX 16
 
-/* A vCenter that knows the bearer of a session, as proved there; rights are asked from each by itself. Texts malloc'ed. */
+/* A further vCenter at which the bearer of a session has proved who it is; it is asked for the rights on its own objects. Texts malloc'ed. */
 struct session_vcenter {
     char vcenter_id[37];
     enum source source;
     char *user_name;   /* vCenter's stored form */
-    char *session_key; /* as principal.vc_session_key; NULL: questions go by user name */
+    char *session_key; /* as principal.vc_session_key; NULL: rights are asked by user name */
     int64_t added_at_ms;
 };
 void session_vcenter_done(struct session_vcenter *item); /* NULL is allowed */
@@ -31,9 +31,9 @@ bool session_vcenter_eq(const struct session_vcenter *a, const struct session_vc
 
 struct session {
     char sid[37];
-    struct principal who; /* the role is the one that the way of the sign-on gives; role mappings come on top (src/auth/rights) */
-    char jti[37];         /* of the newest token */
-    char old_jti[37];     /* of the token before, or "" */
+    struct principal who;  /* with the role that the sign-on gives; role mappings may raise it (src/auth/rights) */
+    char jti[37];          /* of the newest token */
+    char old_jti[37];      /* of the token before, or "" */
     int64_t rotated_at_ms; /* when old_jti was replaced */
     int64_t created_at_ms;
     int64_t ends_at_ms;               /* absolute end, wall clock */
@@ -42,7 +42,7 @@ struct session {
     struct session_vcenter *vcenters; /* beside the one in `who`, by vcenter_id; at most SESSION_VCENTERS_MAX - 1 */
     size_t vcenters_count;
     struct group_set groups; /* sealed */
-    char *directory_mark; /* what the account was like when it was last looked at, compared by whoever made it; NULL: not known */
+    char *directory_mark;    /* opaque: the directory account as last seen; compared by the code that made it; NULL: not known */
 };
 void session_done(struct session *s);
 void session_free(struct session *s);

@@ -1,8 +1,8 @@
 /* A Kubernetes cluster, its nodes, and what a vCenter shows of them. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who may be taken for whose virtual machine is decided here (observation_judge), whoever did the looking. What follows for a
- * cluster's state and placement is rollup.h. */
+ * Here observation_judge decides whether a virtual machine that a watch found is that of a node. rollup.h derives a cluster's state and
+ * placement from it. */
 #pragma once
 
 #include <stdbool.h>
@@ -61,12 +61,12 @@ const char *host_connection_name(enum host_connection connection); /* "unknown",
 struct node_target {
     char *cluster_id, *node_id;
     char *node_name;
-    char *vm_name;          /* what its virtual machine is called: as declared, else the node's name; never NULL */
+    char *vm_name;          /* name of its virtual machine: as declared, else the node's name; never NULL */
     char *vm_instance_uuid; /* declared, else the one that it was bound to at its first match; NULL: neither */
     char *vm_bios_uuid;     /* declared; NULL: unknown */
     char *vcenter_id;       /* declared, else the one that it was bound on; NULL: unknown yet */
     char *seen_moref;       /* of the virtual machine that it is bound to, while that is there; NULL: none */
-    char *seen_name;        /* what that was called last */
+    char *seen_name;        /* the last name of that virtual machine */
 };
 void node_target_done(struct node_target *t); /* NULL is allowed */
 
@@ -85,7 +85,7 @@ struct node_observation {
     /* set by the store, ignored in what is passed to it */
     char *vcenter_id;       /* where it was seen */
     char *bound_uuid;       /* instance UUID that is the node's identity since its first match; NULL: none yet */
-    int64_t observed_at_ms; /* wall clock: when this came to be so */
+    int64_t observed_at_ms; /* wall clock: when what is seen changed last */
 };
 static const struct member observation_members[] = {
     MEMBER_AS(node_observation, node_id, "node_id", NULL, .flags = MEMBER_KEY),
@@ -110,7 +110,7 @@ static const struct member observation_members[] = {
 void node_observation_done(struct node_observation *o); /* NULL is allowed */
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int node_observation_copy(const struct node_observation *from, struct node_observation *out, struct err *err);
-/* True when everything that was seen is the same; times and identity members of the store are not compared. */
+/* True if both show the same; the members that the store sets are not compared. */
 bool node_observation_same(const struct node_observation *a, const struct node_observation *b);
 
 /* What is declared of a node and what it was bound to, for the verdict below. NULL: not declared, not bound. */
@@ -119,8 +119,8 @@ struct node_identity {
     const char *bound_uuid;
     enum vm_match bound_by; /* how the bound one was found */
 };
-/* Is what the watch told the node's own virtual machine? Returns the match to be stored: how it was found at first, NONE, or MISMATCH.
- * What is declared decides first, then what it is bound to: a virtual machine found by name alone never replaces a bound one. */
+/* Decides whether the virtual machine that the watch found is the node's own. Returns the match to be stored: how it was found at first, NONE, or
+ * MISMATCH. Declared UUIDs decide first, then the bound one: a virtual machine found by name alone never replaces a bound one. */
 enum vm_match observation_judge(const struct node_identity *known, const struct node_observation *told);
 
 /* -- a Kubernetes cluster and its nodes ---------------------------------------------------------------------------- */
@@ -197,9 +197,9 @@ struct cluster {
     enum cluster_state state;
     char *state_reason; /* may be NULL */
     char *state_source; /* "declared", "reported" or "observed" */
-    /* wall clock; 0: not known, as of what a version before wrote. When a person typed it last, or since when the provisioner says so without a change. */
+    /* wall clock: when a person typed the state last, or since when the provisioner has reported it unchanged; 0: not known (written by an older version) */
     int64_t state_since_ms;
-    char *state_by; /* who said it, as the audit log calls them; NULL: not known, or nobody */
+    char *state_by; /* who typed or reported it, by the name in the audit log; NULL: not known, or nobody */
     /* what the provisioner said last; counts only while state_source is "reported" (cluster_is_reported) */
     enum cluster_state reported_state;
     char *reported_reason;  /* may be NULL */
@@ -266,14 +266,13 @@ void cluster_free(struct cluster *c); /* done + free; NULL is allowed */
 int cluster_copy(const struct cluster *from, struct cluster *out, struct err *err);
 CLEANUP_DEFINE(struct cluster, cluster_free);
 
-/* True if the state rests on a report, not on what an administrator declared (later). */
+/* True if the state comes from a report, not from an administrator who declared one later. */
 bool cluster_is_reported(const struct cluster *c);
 
-/* True if both records say the same of themselves: all that people and programs write, without times, versions, observations, and
- * who reported. */
+/* True if all that people and programs write is the same in both; times, versions, observations, and who reported do not count. */
 bool cluster_same(const struct cluster *a, const struct cluster *b);
-/* In what they differ, times, version, and observations included, but for the time of the last report: a member, "placement", "labels",
- * "nodes" or "nodes.seen"; NULL: in nothing. Static. */
+/* The first part in which they differ: a member, "placement", "labels", "nodes" or "nodes.seen"; NULL: none. Times, version and observations count, the
+ * time of the last report does not. Static. */
 const char *cluster_difference(const struct cluster *a, const struct cluster *b);
 bool node_same_identity(const struct node *a, const struct node *b); /* vCenter, UUIDs and name of the virtual machine */
 

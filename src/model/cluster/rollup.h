@@ -1,20 +1,19 @@
-/* A cluster's state and placement out of what was said and what was seen. Layer 1 (model); pure.
+/* A cluster's state and placement, derived from what was reported or declared and from what vCenters show. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * State: the last report (or what an administrator declared after it) combined with what the vCenters show of the nodes.
  *   - A virtual machine that is gone, off, suspended, not connected, or on a host that does not respond: `degraded`.
- *   - So many of the control plane that no majority of it is left: `unreachable`. It has as many nodes as are wanted, or as there are
- *     records of, whichever is more; those that no vCenter shows are taken for running. One of two, two of three, two of four are too
- *     many.
+ *   - So many machines of the control plane like that that no majority of it is left: `unreachable`. Its size is the number of nodes wanted, or
+ *     of nodes recorded, whichever is more; nodes that no vCenter shows are taken for running. One of two, two of three, two of four are
+ *     too many.
  *   - No report for the time limit: `unknown`, unless what is seen says worse. What a person typed does not age: it is shown as typed, with
  *     who and when.
  *   - `creating`, `updating`, `deleting` and `failed` stay what they are, but their reason mentions what is seen. A cluster that is
  *     `updating` without that majority is `unreachable`.
  *   - A state that is as bad as what is seen stays, with a reason that mentions it.
- * Counts of ready nodes: the least that the sources allow. What was told stands until more machines are seen down than it allows for;
- * what nobody told stays unknown.
- * Placement: the vSphere clusters of the hosts that the nodes run on, when at least one is known; else what was declared. It does not
- * matter for placement how old what is seen is: where a node was last seen is the best that is known. */
+ * Counts of ready nodes: the number that was reported, or the number of machines not seen down if that is less; without a report unknown.
+ * Placement: the vSphere clusters of the hosts that the nodes run on, when at least one is known; else what was declared. For placement
+ * observations count however old they are. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,16 +31,16 @@ struct rollup_input {
     const void *arg;
 };
 
-/* What everyone sees. Texts malloc'ed. */
+/* State and placement as they are shown. Texts malloc'ed. */
 struct rollup {
     enum cluster_state state;
     char *reason;                           /* for those who see all parts of the cluster; NULL: none */
     char *reason_partial;                   /* the same without names of virtual machines and hosts; NULL: none */
     char *source;                           /* "declared", "reported" or "observed" */
-    int64_t since_ms;                       /* when it came to be said or seen; 0: not known */
-    char *by;                               /* who said it; NULL: not known, or seen */
+    int64_t since_ms;                       /* wall clock: since when the state is declared, reported or observed; 0: not known */
+    char *by;                               /* who declared or reported it; NULL: not known, or observed */
     int control_plane_ready, workers_ready; /* -1: unknown */
-    size_t down;                            /* of its virtual machines, so many are seen not to work */
+    size_t down;                            /* number of its virtual machines that are seen not to work */
     struct object_set placement;
     char *placement_source; /* "declared" or "observed" */
     int64_t observed_at_ms; /* newest observation or change; 0: none */
@@ -52,5 +51,5 @@ void rollup_done(struct rollup *r); /* NULL is allowed */
 /* Fills *out (uninitialised), given back by rollup_done. ERR_NOMEM. */
 int rollup_make(const struct rollup_input *input, struct rollup *out, struct err *err);
 
-/* Can this node not work, by what is seen? False without an observation, and for the machines of others. */
+/* True if the node's virtual machine is seen not to work. False without an observation, and for a machine that is another's. */
 bool rollup_is_down(const struct node_observation *seen);

@@ -21,7 +21,7 @@ enum member_kind {
     MEMBER_UNSIGNED, /* unsigned, or an enum with its words */
     MEMBER_LONG,     /* int64_t; in JSON it is a wall-clock time, 0: never. Or uint64_t, not in JSON */
     MEMBER_BOOL,     /* bool */
-    MEMBER_PART,     /* made by hand: here only for its place in JSON */
+    MEMBER_PART,     /* written by other code: the row only gives its place in JSON */
 };
 
 /* What a value must be like; see names.h. */
@@ -48,14 +48,14 @@ enum member_writer {
 enum member_flag {
     MEMBER_KEY = 1,        /* column by which the row is found */
     MEMBER_VERSION = 2,    /* column that begins with 1 and rises with every update, which must find what the record holds */
-    MEMBER_FIXED = 4,      /* column that an update leaves */
+    MEMBER_FIXED = 4,      /* column that an update leaves as it is */
     MEMBER_LOWER = 8,      /* column that is stored in lower case */
     MEMBER_ZERO_NULL = 16, /* column that is NULL for the enum's value 0 */
     MEMBER_STRICT = 32,    /* a word that is not known is an error; else it is read as `unknown` */
     MEMBER_OPTIONAL = 64,  /* may be NULL, also in JSON; not needed to create */
     MEMBER_HIDDEN = 128,   /* not shown, though it has a name in JSON */
-    MEMBER_ASIDE = 256,    /* a record that differs in this alone says the same (members_same) */
-    MEMBER_MOVING = 512,   /* changes in memory before it does in the database: no difference (members_difference) */
+    MEMBER_ASIDE = 256,    /* members_same does not compare it */
+    MEMBER_MOVING = 512,   /* changes in memory before it does in the database: members_difference does not compare it */
     MEMBER_NOCASE = 1024,  /* ASCII case does not count */
     MEMBER_EMPTY = 2048,   /* column that is "" where there is no text */
     MEMBER_CUT = 4096,     /* column that holds no more than the first `max` characters */
@@ -69,7 +69,7 @@ struct member {
     const char *json;         /* name in the API and in errors; NULL: not known there */
     unsigned flags;           /* enum member_flag */
     unsigned writers;         /* enum member_writer; 0: nobody but kaasd itself */
-    enum member_rule rule;    /* is obeyed by what is stored */
+    enum member_rule rule;    /* what members_check requires */
     long max;                 /* of the rule, or of a MEMBER_UNSIGNED that is given */
     const char *const *words; /* ended by NULL: of an enum in the order of its values, or allowed for a text */
     unsigned unknown;         /* what a word of a newer version is read as */
@@ -86,14 +86,14 @@ struct member {
              : MEMBER_LONG, uint64_t *                              \
              : MEMBER_LONG, bool *                                  \
              : MEMBER_BOOL)
-/* A member, its column and its name in JSON, then what else there is to say by name: MEMBER_AS(cluster, created_at_ms, "created_at_ms",
+/* A row: the member, its column and its name in JSON, then further fields of struct member: MEMBER_AS(cluster, created_at_ms, "created_at_ms",
  * "created_at", .flags = MEMBER_FIXED). */
 #define MEMBER_AS(record, member, column_, json_, ...)                                                   \
     {                                                                                                    \
         .name = #member, .kind = MEMBER_KIND(record, member), .offset = offsetof(struct record, member), \
         .bytes = sizeof(MEMBER_OF(record, member)), .column = column_, .json = json_, __VA_ARGS__        \
     }
-/* One that is called the same everywhere. */
+/* A row for a member whose column and name in JSON are its own name. */
 #define MEMBER(record, member, ...) MEMBER_AS(record, member, #member, #member, __VA_ARGS__)
 #define MEMBER_PART_OF(json_) \
     { .name = json_, .kind = MEMBER_PART, .json = json_ }
@@ -107,7 +107,7 @@ int64_t member_number(const struct member *m, const void *record);
 void member_set_number(const struct member *m, void *record, int64_t number);
 /* Sets an enum by its word; false if there is no such word. */
 bool member_set_word(const struct member *m, void *record, const char *word);
-/* Where a MEMBER_TEXT has its pointer, a MEMBER_CHARS its first char. */
+/* The address of the pointer of a MEMBER_TEXT; of the first char of a MEMBER_CHARS. */
 char **member_text_at(const struct member *m, void *record);
 char *member_chars_at(const struct member *m, void *record);
 
@@ -117,20 +117,20 @@ void members_done(const struct member *members, void *record, size_t bytes);
 /* Copies all `bytes` of a record to `out`, uninitialised, with texts of its own. ERR_NOMEM; `noun` is "a cluster". */
 int members_copy(const struct member *members, const void *from, void *out, size_t bytes, const char *noun, struct err *err);
 
-/* What the texts need, each with its NUL. */
+/* The bytes that all texts of the record need, each with its NUL. */
 size_t members_text_bytes(const struct member *members, const void *record);
-/* Copies the texts to `to`, one after the other, and has the record point there. Returns what follows the last. */
+/* Copies the texts to `to`, one after the other, and makes the record point there. Returns the address behind the last one. */
 char *members_put_texts(const struct member *members, void *record, char *to);
 
-/* Do two records say the same, but for MEMBER_ASIDE? */
+/* True if two records are equal but for members with MEMBER_ASIDE. */
 bool members_same(const struct member *members, const void *a, const void *b);
-/* The name of the first member in which they differ, MEMBER_ASIDE included; NULL: none. Static. */
+/* The name of the first member in which they differ, MEMBER_ASIDE included, MEMBER_MOVING not; NULL: none. Static. */
 const char *members_difference(const struct member *members, const void *a, const void *b);
 
 /* Appends what differs in members that an administrator may give, as "name: east -> west; disabled: no -> yes". */
 void members_describe(const struct member *members, const void *before, const void *after, struct strbuf *out);
 
-/* Does each member obey its rule? ERR_UNPROCESSABLE naming the member; `where` is put before its name ("nodes[]."). */
+/* Checks each member against its rule. ERR_UNPROCESSABLE naming the member; `where` is put before its name ("nodes[]."). */
 int members_check(const struct member *members, const void *record, const char *where, struct err *err);
 
 /* The word at `value`, or `fallback` when there is none. `words` as above. */

@@ -17,15 +17,15 @@ int name_check_line(const char *text, size_t max_chars, const char *what, struct
  * either end. `what` names the member in the message. ERR_UNPROCESSABLE. */
 int name_check_kept(const char *name, const char *what, struct err *err);
 
-/* Checks that nothing in a text, valid UTF-8, is unseen (str_is_invisible): "a<U+200B>b" looks like "ab", and U+202E turns what follows. ERR_UNPROCESSABLE with
- * the code point. */
+/* Checks that a text, valid UTF-8, has no invisible code point (str_is_invisible): "a<U+200B>b" looks like "ab", and U+202E reverses the text behind it.
+ * ERR_UNPROCESSABLE with the code point. */
 int name_check_visible(const char *text, const char *what, struct err *err);
 
-/* Checks a name that somebody gives: as name_check_kept and name_check_visible. Names from before that rule are kept. ERR_UNPROCESSABLE. */
+/* Checks a name that somebody gives: as name_check_kept and name_check_visible. Names that were stored before that rule stay. ERR_UNPROCESSABLE. */
 int name_check(const char *name, const char *what, struct err *err);
 
-/* Checks that the letters of a name, valid UTF-8, are not of more than one of the scripts Latin, Greek and Cyrillic, which share shapes: "admin" with a
- * Cyrillic a is somebody else who looks the same. ERR_UNPROCESSABLE. */
+/* Checks that a name, valid UTF-8, does not mix letters of the scripts Latin, Greek and Cyrillic, which share shapes: "admin" with a Cyrillic a looks
+ * like another name. ERR_UNPROCESSABLE. */
 int name_check_script(const char *name, const char *what, struct err *err);
 
 /* Orders versions of Kubernetes: by their numbers, then alpha, beta and release candidates before the release (Semantic Versioning 2.0.0, 11), then what
@@ -58,7 +58,7 @@ void vsphere_name_unescape(char *name);
  * serial number of SMBIOS). `out` has UUID_TEXT_BYTES. False if it is none of them. */
 bool vm_uuid_parse(const char *text, char *out);
 
-/* As name_check_uuid, with a remedy that tells what is taken. */
+/* As name_check_uuid, with a remedy that names the forms that people can give (vm_uuid_parse). */
 int name_check_vm_uuid(const char *id, const char *what, struct err *err);
 
 /* -- names without case: of people, groups and their domains, and what people call things -------------------------- */
@@ -68,25 +68,25 @@ int name_check_vm_uuid(const char *id, const char *what, struct err *err);
  * (sharp s), U+0130 and U+0131 (i with and without dot), U+03C2 (final sigma), U+017F, U+212A (Kelvin) and U+01C5 are each nothing but themselves, and composed and decomposed letters are two.
  * The locale does not matter. Not for UUIDs and host names, which are ASCII: str_eq_nocase. docs/design/sign-on.md, "Names", has the reasons. */
 
-/* The one spelling that all of a name are brought into, in place: it never grows. Bytes that are no UTF-8 stay. */
+/* Folds a name in place to the one spelling that all its spellings share. It never gets longer. Bytes that are no UTF-8 stay. */
 void name_fold(char *name);
-/* Order by that spelling: <0, 0, >0. */
+/* Order by the folded spelling: <0, 0, >0. */
 int name_compare(const char *a, const char *b);
-/* Is it of ASCII alone? Such a name and one that is not are never one. */
+/* True if the name is all ASCII. Such a name is never the same as one that is not. */
 bool name_is_ascii(const char *name);
-/* Are these one name? True also if both are NULL. */
+/* True if both are spellings of one name, or both are NULL. */
 bool name_same(const char *a, const char *b);
 
 /* -- names in commands that people are told to type ---------------------------------------------------------------- */
 
-/* How they type a thing that has an id: by its name, or by its id where a shell would not take the name as it is. Borrowed. */
+/* How people type a thing in a command: its name, or its id where the name is empty or would need quotes in a shell. Borrowed. */
 const char *name_word(const char *name, const char *id);
 
 #define NAME_QUOTED_BYTES 1024
 struct name_quoted {
     char text[NAME_QUOTED_BYTES];
 };
-/* How they type what has nothing but its text: as it is where a shell takes it so, else as 'it'\''s $HOME'. "NAME" if there is none, or no room for it. */
+/* How people type a text in a command: as it is where a shell takes it so, else quoted, 'it'\''s $HOME'. "NAME" if it is empty or too long. */
 struct name_quoted name_quote(const char *text);
 
 /* -- which passwords of local users are good enough ---------------------------------------------------------------- */
@@ -95,5 +95,5 @@ struct name_quoted name_quote(const char *text);
     12 /* length is what counts; there are no rules about kinds of characters (NIST SP 800-63B, section 3.1.1.2) */
 #define PASSWORD_BYTES_MAX 500 /* crypt(3) takes 511 */
 
-/* Is this good enough for a password of this user? It is not repeated in the message. ERR_UNPROCESSABLE with what is wanted. */
+/* Checks that a password is good enough for this user. The message does not repeat it. ERR_UNPROCESSABLE with what is wanted. */
 int password_check(const char *password, const char *user_name, struct err *err);

@@ -1,4 +1,4 @@
-/* How kaasd reaches the management of an HX cluster (HX Connect), and what that says of itself. Layer 1 (model); pure.
+/* How kaasd reaches the management of an HX cluster (HX Connect), and what the cluster says of itself. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -27,13 +27,13 @@ struct hx_facts {
     char *resiliency;      /* "HEALTHY", likewise */
     char *space;           /* "NORMAL", likewise */
     char *messages;        /* why it is not healthy, a line each */
-    char *datacenter;      /* name in its vCenter, of its datacenter */
-    char *vsphere_cluster; /* and of its vSphere cluster */
+    char *datacenter;      /* name of its datacenter in vCenter */
+    char *vsphere_cluster; /* name of its vSphere cluster in vCenter */
     int64_t capacity_bytes, used_bytes;
     int64_t nodes_configured, nodes_online;
     int64_t alarms; /* how many */
 };
-/* Nothing was told. */
+/* Facts of an HX cluster that told nothing. */
 #define HX_FACTS_NONE \
     ((struct hx_facts){.capacity_bytes = -1, .used_bytes = -1, .nodes_configured = -1, .nodes_online = -1, .alarms = -1})
 void hx_facts_done(struct hx_facts *facts); /* NULL is allowed */
@@ -50,20 +50,20 @@ hx_connection_state_name(enum hx_connection_state state); /* "unknown", "ok", "f
 
 #define HX_REFUSALS_MAX 3U
 
-/* How the connection stands, and what HX said of itself. Texts malloc'ed. */
+/* State of the connection, and what HX said of itself. Texts malloc'ed. */
 struct hx_status {
     char *hx_id;
     enum hx_connection_state state;
-    int64_t since_ms;                                      /* wall clock: the state is what it is */
-    int64_t checked_at_ms;                                 /* wall clock; 0: never */
+    int64_t since_ms;                                      /* wall clock: since when it is in this state */
+    int64_t checked_at_ms;                                 /* wall clock: the last try; 0: never */
     int64_t duration_ms;                                   /* of the last try */
     char reason[31];                                       /* stable word; "": the last try went well */
     char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
-    int64_t next_at_ms;                                    /* wall clock: not tried by itself before */
-    int64_t next_login_at_ms;                              /* wall clock: no login before, since HX counts them */
-    int64_t token_at_ms;                                   /* wall clock: the token that is kept was given then; 0: none is */
+    int64_t next_at_ms;                                    /* wall clock: kaasd does not try again earlier by itself */
+    int64_t next_login_at_ms;                              /* wall clock: no login earlier, since HX counts them */
+    int64_t token_at_ms;                                   /* wall clock: when HX gave the token that is kept; 0: none is kept */
     unsigned refusals;                                     /* logins refused in a row */
-    int64_t read_at_ms;                                    /* wall clock: the facts are of then; 0: never read */
+    int64_t read_at_ms;                                    /* wall clock: when the facts were read; 0: never */
     struct hx_facts facts;
     int64_t version_no;
 };
@@ -109,15 +109,15 @@ struct hx_status_list {
 };
 void hx_status_list_done(struct hx_status_list *list); /* NULL is allowed */
 
-/* How it is reached. Texts malloc'ed; NULL where there is none. */
+/* How an HX cluster is reached. Texts malloc'ed; NULL where there is none. */
 struct hx_connection {
     char *hx_id; /* of the HX cluster: its identity */
     char *address;
     unsigned port;
     char *user_name;
-    bool is_inherited; /* user and password are those of the vCenter of that time */
-    char *ca_pem;      /* either this */
-    char *sha256;      /* or this, lower-case hex: the certificate itself; neither: the CA of hx.ca_file */
+    bool is_inherited; /* user and password were taken from the credential of its vCenter */
+    char *ca_pem;      /* trust by this CA, */
+    char *sha256;      /* or in the certificate with this SHA-256, lower-case hex; neither: the CA of hx.ca_file */
     int64_t created_at_ms, updated_at_ms;
     int64_t version_no;
 };
@@ -145,11 +145,11 @@ struct hx_connection_list {
 };
 void hx_connection_list_done(struct hx_connection_list *list); /* NULL is allowed */
 
-/* What HX clusters of a vCenter inherit; its password is kept sealed. Texts malloc'ed. */
+/* The credential that HX clusters of a vCenter inherit; its password is kept sealed, not here. Texts malloc'ed. */
 struct hx_credential {
     char *vcenter_id; /* its identity */
     char *user_name;
-    int64_t refused_at_ms; /* wall clock: an HX cluster refused it then, and it is tried at no other; 0: none did */
+    int64_t refused_at_ms; /* wall clock: when an HX cluster refused it; then it is tried at no other; 0: none did */
     int64_t created_at_ms, updated_at_ms;
     int64_t version_no;
 };
@@ -171,10 +171,10 @@ struct hx_credential_list {
 };
 void hx_credential_list_done(struct hx_credential_list *list); /* NULL is allowed */
 
-/* The user name of either. ERR_UNPROCESSABLE naming the member. */
+/* Checks the user name of a connection or credential. ERR_UNPROCESSABLE naming the member. */
 int hx_user_name_check(const char *user_name, struct err *err);
-/* Checks address, user name and that there is one trust at most; brings sha256 into its one spelling, and the port 0 to 443. ERR_UNPROCESSABLE naming the member,
- * with what to do. */
+/* Checks address and user name, and that not both ca_pem and sha256 are given; brings sha256 into its one spelling, and changes the port 0 to 443.
+ * ERR_UNPROCESSABLE naming the member, with a remedy. */
 int hx_connection_check(struct hx_connection *connection, struct err *err);
 
 /* -- where it may be, by what its vCenter tells ------------------------------------------------------------------------------- */
@@ -193,17 +193,17 @@ struct hx_addresses {
     size_t count;
 };
 void hx_addresses_done(struct hx_addresses *addresses); /* NULL is allowed */
-/* Adds a copy; nothing if it is there already, is no address, or the list is full. ERR_NOMEM. */
+/* Adds a copy of `one`; does nothing if it is there already, is no address, or the list is full. ERR_NOMEM. */
 int hx_addresses_add(struct hx_addresses *addresses, const struct hx_address *one, struct err *err);
 
-/* -- what it was told of where KaaS is (docs/hx-publish.md) -------------------------------------------------------------------- */
+/* -- what an HX cluster was told of where KaaS is (docs/hx-publish.md) --------------------------------------------------------- */
 
 enum hx_publication_state {
     HX_PUBLICATION_UNKNOWN, /* not tried yet */
     HX_PUBLICATION_PUBLISHED,
     HX_PUBLICATION_NOT_SUPPORTED, /* this HX has no such call: nothing is wrong */
-    HX_PUBLICATION_REFUSED,       /* it takes none from us */
-    HX_PUBLICATION_FAILING,       /* tried again by itself, as what was refused is */
+    HX_PUBLICATION_REFUSED,       /* HX refuses what we send; tried again by itself */
+    HX_PUBLICATION_FAILING,       /* the call failed; tried again by itself */
     HX_PUBLICATION_WITHDRAWN,
 };
 extern const char *const hx_publication_state_words[];
@@ -215,18 +215,18 @@ struct hx_publication {
     char *hx_id;    /* of the HX cluster: its identity; malloc'ed */
     bool is_wanted; /* false: an administrator has withdrawn it, and it stays so */
     enum hx_publication_state state;
-    int64_t since_ms;                                      /* wall clock: the state is what it is */
-    int64_t tried_at_ms;                                   /* wall clock; 0: never */
-    int64_t published_at_ms;                               /* wall clock: HX took it then; 0: never */
-    int64_t expires_at_ms;                                 /* wall clock: HX may hold it until then; 0: it holds none */
-    int64_t next_at_ms;                                    /* wall clock: not tried by itself before */
+    int64_t since_ms;                                      /* wall clock: since when it is in this state */
+    int64_t tried_at_ms;                                   /* wall clock: the last try; 0: never */
+    int64_t published_at_ms;                               /* wall clock: when HX took it; 0: never */
+    int64_t expires_at_ms;                                 /* wall clock: until when HX may hold it; 0: it holds none */
+    int64_t next_at_ms;                                    /* wall clock: kaasd does not try again earlier by itself */
     unsigned failures;                                     /* in a row */
     char reason[31];                                       /* stable word; "": nothing is wrong */
     char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
     char digest[HX_DIGEST_BYTES];                          /* of what was sent last, but for nonce and end; "": nothing was */
     char nonce_digest[HX_DIGEST_BYTES];                    /* of the last request's nonce */
-    int64_t nonce_until_ms;                                /* wall clock: we answer for that nonce until then */
-    char body_sha256[HX_DIGEST_BYTES];                     /* of that request */
+    int64_t nonce_until_ms;                                /* wall clock: until when kaasd confirms that nonce to HX */
+    char body_sha256[HX_DIGEST_BYTES];                     /* of the last request's body */
     int64_t version_no;
 };
 static const struct member hx_publication_members[] = {
@@ -278,30 +278,30 @@ struct hx_place_list {
 };
 void hx_place_list_done(struct hx_place_list *list); /* NULL is allowed */
 
-/* Whether HX is to be told something now. Pure. */
+/* Decides whether HX is to be told something now: nothing, where KaaS is, or to forget it. Pure. */
 enum hx_publication_step { HX_PUBLICATION_REST, HX_PUBLICATION_PUT, HX_PUBLICATION_DELETE };
 struct hx_publication_case {
     const struct hx_publication *row; /* NULL: there is none yet */
-    bool is_automatic;                /* one that was never wished or withdrawn is wanted */
-    const char *digest;               /* of what would be sent; NULL: nothing may be: we are not registered with its vCenter */
-    int64_t digest_since_ms;          /* wall clock: this replica says that since then */
+    bool is_automatic;                /* without a row, the publication is wanted */
+    const char *digest;               /* of what would be sent; NULL: nothing may be sent: not registered with its vCenter */
+    int64_t digest_since_ms;          /* wall clock: since when this replica would send that */
     int64_t now_ms;                   /* wall clock */
 };
 enum hx_publication_step hx_publication_next(const struct hx_publication_case *c);
 
-/* -- two that tell one uuid ------------------------------------------------------------------------------------------
+/* -- two HX clusters that tell the same uuid -------------------------------------------------------------------------
  *
- * A uuid is nothing but what an HX cluster says. So two records become one only where everybody else agrees: no vCenter shows the place that the older one had, the newer one has
- * never said anything else, and the older one's own connection, if it works, does not contradict. */
+ * A uuid is only what an HX cluster says of itself. So two records become one only if all else agrees: a vCenter shows the newer one, no vCenter shows the
+ * place of the older one any more, the newer one has never told another uuid, and the older one's own connection, if it works, says that it is there. */
 
 /* All borrowed. */
 struct hx_claim {
-    const struct hx_cluster *newer;       /* whose connection has just told the uuid, which is not in its record */
-    const struct vsphere_cluster *place;  /* of the newer one; NULL: not known */
-    const struct hx_cluster *older;       /* in whose record it is */
-    bool is_older_in_vcenter;             /* that vCenter is registered here, and has its key and vSphere cluster */
-    const struct hx_status *older_status; /* how its own connection stands; NULL: it has none */
+    const struct hx_cluster *newer;       /* its connection has just told the uuid, which its record does not have */
+    const struct vsphere_cluster *place;  /* vSphere cluster of the newer one; NULL: not known */
+    const struct hx_cluster *older;       /* its record has the uuid */
+    bool is_older_in_vcenter;             /* the older one's vCenter is registered here and has its key and vSphere cluster */
+    const struct hx_status *older_status; /* state of the older one's connection; NULL: it has none */
 };
 
-/* 0: the older one has moved to where the newer one is. ERR_CONFLICT: the newer one may not have this uuid, with what to do. */
+/* 0: the older one has moved to where the newer one is. ERR_CONFLICT with a remedy: the newer one may not have this uuid. */
 int hx_claim_check(const struct hx_claim *claim, struct err *err);

@@ -30,14 +30,14 @@ static const struct member vsphere_cluster_members[] = {
     MEMBERS_END,
 };
 void vsphere_cluster_done(struct vsphere_cluster *c); /* NULL is allowed */
-/* Is it meant by this path, as people and their tools write it? "DC0/HX-East", or as govc and our status print it, "/DC0/host/HX-East", with the folders
- * in between or without; names plain, or with vCenter's %2f, %5c and %25. Folders are not compared. */
+/* True if `path` names this cluster: "DC0/HX-East", or as govc and our status print it, "/DC0/host/HX-East", with the folders in between or without them;
+ * names plain, or with vCenter's %2f, %5c and %25. Folders are not compared. */
 bool vsphere_cluster_has_path(const struct vsphere_cluster *c, const char *path);
-/* Is `typed` this name, plain or as above? NULL is no name. */
+/* True if `typed` is this name, plain or with vCenter's escapes. A NULL `name` is no name. */
 bool vsphere_name_is(const char *name, const char *typed);
-/* Is it but for letters in the other case? */
+/* True if the text is the cluster's path or name when case does not count; for "did you mean". */
 bool vsphere_cluster_is_nearly(const struct vsphere_cluster *c, const char *path_or_name);
-/* Appends the path by which it can be given, "DC0/HX-East", as vCenter writes names: a slash in one is %2f. */
+/* Appends the path by which it can be given, "DC0/HX-East", as vCenter writes names: a slash in one is %2f. The moref while its names are not known. */
 void vsphere_cluster_add_path(const struct vsphere_cluster *c, struct strbuf *out);
 /* "DC0/HX-East" as people read it, names plain; malloc'ed. NULL for NULL, while its names are not known, or without memory. */
 char *vsphere_cluster_path(const struct vsphere_cluster *c);
@@ -50,11 +50,11 @@ struct hx_cluster {
     struct object_ref vsphere_cluster;
     char *name;               /* HX's own if it was read, else what an admin typed, else the vSphere cluster's name */
     bool is_name_set;         /* the name was given by an admin or HX, not taken from vSphere */
-    bool is_name_read;        /* it is the one that HX told */
+    bool is_name_read;        /* the name is the one that HX told */
     char *hx_uuid;            /* two decimal numbers joined by a colon, as HX told; NULL: unknown */
     char *address;            /* management address given by an admin; NULL: none was */
-    char *connection_address; /* the one that kaasd reads it at; NULL: it is not connected. Not in the row: the connection's */
-    unsigned connection_port; /* with it */
+    char *connection_address; /* address of its connection (hx_connection.h), not stored with it; NULL: it is not connected */
+    unsigned connection_port; /* port of its connection */
     char *extension_key;      /* key it was found by */
     bool is_gone;             /* its key or its vSphere cluster is gone */
     int64_t version_no;
@@ -86,15 +86,15 @@ void hx_cluster_free(struct hx_cluster *c); /* done + free; NULL is allowed */
 CLEANUP_DEFINE(struct hx_cluster, hx_cluster_free);
 /* Where its name comes from: "hx", "typed" or "vcenter"; static. */
 const char *hx_cluster_name_source(const struct hx_cluster *hx);
-/* Where its management is: the address that kaasd reads it at, else the one that an admin gave. Borrowed; NULL: not known. */
+/* The address of its management: that of its connection, else the one that an admin gave. Borrowed; NULL: not known. */
 const char *hx_cluster_address(const struct hx_cluster *hx);
-/* The name of the first member in which they differ, but for seen_at_ms, which is no news; NULL: none. Static. */
+/* The name of the first member in which they differ; seen_at_ms does not count. NULL: none. Static. */
 const char *hx_cluster_difference(const struct hx_cluster *a, const struct hx_cluster *b);
 
-/* The id of an HX cluster that turned out to be one that was known (hx_claim_check). */
+/* A former id of an HX cluster: its record was found to be that of an HX cluster already known (hx_claim_check). */
 struct hx_alias {
     char *id;
-    char *hx_id; /* of the one that it is */
+    char *hx_id; /* id of that HX cluster */
 };
 static const struct member hx_alias_members[] = {
     MEMBER(hx_alias, id, .flags = MEMBER_KEY),
@@ -113,7 +113,7 @@ void hx_alias_list_done(struct hx_alias_list *list); /* NULL is allowed */
  * names a cluster; false for the base key and every other key. */
 bool hx_extension_key_parse(const char *key, char *moref_out);
 
-/* -- the controller of an HX cluster as a service that we sign in to by Kerberos, and what came of it -------------- */
+/* -- the controller of an HX cluster as a service that kaasd signs in to by Kerberos, and the result --------------- */
 
 #define HX_PEER_CA_BYTES_MAX (64U * 1024U)
 #define HX_PEER_NAME_BYTES_MAX 400U /* SPN and principal */
@@ -123,12 +123,12 @@ enum hx_peer_state { HX_PEER_UNKNOWN, HX_PEER_OK, HX_PEER_FAILING };
 extern const char *const hx_peer_state_words[];
 const char *hx_peer_state_name(enum hx_peer_state state); /* "unknown", "ok", "failing"; static, never NULL */
 
-/* What came of one sign-in. */
+/* The result of one sign-in. */
 struct hx_peer_result {
     enum hx_peer_state state;
     char reason[31];                                       /* stable word; "" if it went well */
     char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
-    char signed_in_as[HX_PEER_NAME_BYTES_MAX + 1];         /* principal that was used; "": it did not come to that */
+    char signed_in_as[HX_PEER_NAME_BYTES_MAX + 1];         /* principal that was used; "": the sign-in ended before */
     int64_t checked_at_ms;                                 /* wall clock; 0: never */
     int64_t duration_ms;
 };
@@ -136,15 +136,15 @@ struct hx_peer_result {
 /* Texts malloc'ed; NULL where there is none. */
 struct hx_peer {
     char *hx_id;                          /* of the HX cluster: its identity */
-    char *url;                            /* https; where one has to sign in to get an answer */
+    char *url;                            /* https; a page of the controller that requires sign-in */
     char *spn;                            /* "HTTP/host" or "HTTP/host@REALM"; NULL: HTTP/ and the host of the URL */
     char *principal;                      /* "svc-kaas@REALM"; NULL: the account of the keytab */
-    char *ca_pem;                         /* either this */
-    char *sha256;                         /* or this, lower-case hex: the certificate itself */
+    char *ca_pem;                         /* trust by this CA, */
+    char *sha256;                         /* or in the certificate with this SHA-256, lower-case hex */
     int64_t created_at_ms, updated_at_ms; /* wall clock */
     int64_t version_no;
-    struct hx_peer_result result; /* of the last time */
-    int64_t since_ms;             /* wall clock: the state is what it is */
+    struct hx_peer_result result; /* of the last sign-in */
+    int64_t since_ms;             /* wall clock: since when it is in this state */
 };
 static const struct member hx_peer_members[] = {
     MEMBER_AS(hx_peer, hx_id, "hx_cluster_id", NULL, .flags = MEMBER_KEY),
@@ -157,7 +157,7 @@ static const struct member hx_peer_members[] = {
     MEMBER_AS(hx_peer, created_at_ms, "created_at_ms", "created_at", .flags = MEMBER_FIXED),
     MEMBER_AS(hx_peer, updated_at_ms, "updated_at_ms", "updated_at"),
     MEMBER_AS(hx_peer, version_no, "version_no", NULL, .flags = MEMBER_VERSION),
-    /* what came of it: an update of what is configured begins anew with these */
+    /* the result: an update of the configuration resets it */
     MEMBER_AS(hx_peer, result.state, "state", NULL, .words = hx_peer_state_words, .flags = MEMBER_STRICT),
     MEMBER_AS(hx_peer, since_ms, "since_ms", NULL),
     MEMBER_AS(hx_peer, result.reason, "reason", NULL),
@@ -178,8 +178,9 @@ struct hx_peer_list {
 };
 void hx_peer_list_done(struct hx_peer_list *list); /* NULL is allowed */
 
-/* Checks address, names and that there is one trust; brings sha256 into its one spelling. ERR_UNPROCESSABLE naming the member, with what to do. */
+/* Checks address and names, and that exactly one of ca_pem and sha256 is given; brings sha256 into its one spelling. ERR_UNPROCESSABLE naming the member,
+ * with a remedy. */
 int hx_peer_check(struct hx_peer *peer, struct err *err);
 
-/* The SPN that a ticket is asked for. Caller frees; NULL without memory. */
+/* The SPN for which kaasd asks a ticket. Caller frees; NULL without memory. */
 char *hx_peer_spn(const struct hx_peer *peer);

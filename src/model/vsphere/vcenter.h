@@ -59,14 +59,14 @@ CLEANUP_DEFINE(struct vcenter, vcenter_free);
 /* The name of the first member in which they differ; NULL: none. Static. */
 const char *vcenter_difference(const struct vcenter *a, const struct vcenter *b);
 
-/* What kaasd logs in to one vCenter with, in order of preference: a certificate of its own; a service account (vCenter 8.0U2 or newer)
- * that is tied to its extension; any account with few privileges. */
+/* The credential by which kaasd logs in to a vCenter, in order of preference: a certificate of its own; a service account (vCenter 8.0U2 or
+ * newer) that is tied to its extension; any account with few privileges. */
 enum credential_kind { CREDENTIAL_CERTIFICATE, CREDENTIAL_SERVICE_ACCOUNT, CREDENTIAL_ACCOUNT };
 extern const char *const credential_kind_words[];
 const char *credential_kind_name(enum credential_kind kind); /* "certificate", "service_account", "account"; static */
 bool credential_kind_parse(const char *word, enum credential_kind *out);
 
-/* The life of one: told to vCenter, known to be the one that vCenter accepts, replaced. */
+/* The states of a credential: told to vCenter; accepted by vCenter; replaced. */
 enum credential_state { CREDENTIAL_PENDING, CREDENTIAL_ACTIVE, CREDENTIAL_RETIRED };
 extern const char *const credential_state_words[];
 const char *credential_state_name(enum credential_state state);
