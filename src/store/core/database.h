@@ -1,4 +1,4 @@
-/* A database as a whole, for backup and restore: made, dropped, looked into. Layer 2 (store). Common errors: store.h.
+/* A database as a whole, for backup and restore: dropping it, counting what is in it. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -9,12 +9,12 @@
 
 /* Names: letters, digits and _; at most 64. `admin` is a store of an account with the rights for it, without database. */
 
-/* Drops it with all that is in it; that it is not there is no error. */
+/* Drops the database with all that is in it. A database that is not there is no error. */
 int database_drop(struct store *admin, const char *name, struct err *err);
-/* How many tables it has; 0 also if it is not there, or `admin` may see none of it. */
+/* The number of its tables; 0 also if the database is not there, or `admin` may see none of it. */
 int database_count_tables(struct store *admin, const char *name, unsigned *tables, struct err *err);
 
-/* How many rows a table of the store's database has. ERR_SCHEMA: it is not there. */
+/* The number of rows of a table of the store's database. ERR_SCHEMA: there is no such table. */
 int database_count_rows(struct store *store, const char *table, uint64_t *rows, struct err *err);
 
 /* What is in the database of a store. */
@@ -34,5 +34,5 @@ int database_load_schema(struct store *store, struct database_schema *out, struc
 #define DATABASE_SERVER_BYTES 101
 int database_load_server(struct store *store, char version[DATABASE_SERVER_BYTES], struct err *err);
 
-/* Ends all sessions without a word to anybody: of a database that nobody works with. *ended counts them. */
+/* Deletes all sessions without noting changes or writing audit lines: for a database that no replica uses. *ended counts them. */
 int database_end_sessions(struct store *store, uint64_t *ended, struct err *err);

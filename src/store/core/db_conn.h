@@ -23,11 +23,11 @@ struct db_cached { /* a prepared statement, known by its text */
     struct st_mysql_stmt *stmt;
 };
 
-/* What is known of the server's life, of all connections of a pool together. Monotonic times in ms; 0: never. */
+/* When the server answered last, over all connections of a pool. Monotonic times in ms; 0: never. */
 struct db_pulse {
-    _Atomic int64_t heard_ms;       /* it answered something */
-    _Atomic int64_t refused_ms;     /* it lives, but refused to do what was asked (read-only, disk full) */
-    _Atomic unsigned refused_errno; /* why */
+    _Atomic int64_t heard_ms;       /* its last answer of any kind */
+    _Atomic int64_t refused_ms;     /* its last answer that it cannot do what was asked (read-only, disk full) */
+    _Atomic unsigned refused_errno; /* error number of that answer */
 };
 
 struct db_conn {
@@ -39,11 +39,11 @@ struct db_conn {
     char last_key[DB_KEY_BYTES]; /* key or constraint that the last failure named, or "" */
     bool is_broken;              /* to be closed, not given back */
     bool is_timed_out;           /* it broke because the server was silent too long */
-    bool has_answered;           /* something, since it was lent out */
+    bool has_answered;           /* the server has answered something since the connection was borrowed */
     int64_t began_at_ms;         /* monotonic: start of the running statement */
     _Atomic int64_t asked_ms;    /* monotonic: no answer since then; 0: nothing is asked. Read by other threads */
-    struct db_pulse *pulse;      /* NULL: nobody wants to know */
-    bool is_sounder;             /* lent out to find out whether a silent server still answers */
+    struct db_pulse *pulse;      /* gets the times of answers; NULL: not kept */
+    bool is_sounder;             /* borrowed to find out whether a silent server still answers */
     int64_t idle_since_ms;       /* monotonic; 0: it was not idle yet */
     int64_t call_timeout_ms;
 };
@@ -59,7 +59,7 @@ CLEANUP_DEFINE(struct db_conn, db_conn_close);
 /* Runs one statement given as text: session settings, transaction control, DDL. Nothing from outside belongs into it. */
 int db_conn_exec(struct db_conn *conn, const char *sql, struct err *err);
 
-/* A round trip. */
+/* Makes one round trip to the server. */
 int db_conn_ping(struct db_conn *conn, struct err *err);
 
 /* Notes the start of a statement. */
@@ -110,7 +110,7 @@ int db_pool_new(const struct store_options *options, struct audit_side *audit, s
 void db_pool_free(struct store *store); /* NULL is allowed */
 CLEANUP_DEFINE(struct store, db_pool_free);
 
-/* What store_new has put there (audit_tx.h). */
+/* The `audit` that db_pool_new was given (audit_tx.h). */
 struct audit_side *store_audit_side(struct store *store);
 
 /* Gives a connection, an idle one (pinged if it was idle for long) or a new one. Waits for borrow_timeout_ms: ERR_BUSY. While the

@@ -83,7 +83,7 @@ struct db_to {
                              : DB_GETS_CHARS, char **                                                        \
                              : DB_GETS_TEXT),                                                                \
                     &(variable), sizeof(variable), NULL})
-/* An array of bytes, and what gets their number: DB_NULL for SQL NULL. More than fit are not copied. */
+/* An array of bytes, and the size_t that gets their number: DB_NULL for SQL NULL. Bytes that do not fit are not copied. */
 #define DB_TO_BYTES(array, bytes) ((struct db_to){DB_GETS_BYTES, (array), sizeof(array), (bytes)})
 #define DB_NULL SIZE_MAX
 
@@ -95,7 +95,8 @@ struct db_into {
 #define DB_INTO(...) \
     ((struct db_into){(const struct db_to[]){__VA_ARGS__}, sizeof((const struct db_to[]){__VA_ARGS__}) / sizeof(struct db_to)})
 
-/* Runs a query for one row and puts its columns there. Without a row nothing is touched, and unless `what` is NULL it is ERR_NOT_FOUND with that. */
+/* Runs a query for one row and puts its columns into `into`. Without a row nothing is touched; that is ERR_NOT_FOUND with the text `what`, or 0 if `what` is
+ * NULL. */
 int db_query_row(struct db_conn *conn, const char *sql, struct db_args args, struct db_into into, const char *what,
                  struct err *err);
 

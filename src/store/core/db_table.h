@@ -42,11 +42,11 @@ int db_table_load(struct store *store, const struct db_table *table, const char 
 /* ERR_NOT_FOUND if there is no row with this key. */
 int db_table_check(struct db_conn *conn, const struct db_table *table, const char *key, struct err *err);
 
-/* For statements that join: appends the columns with a comma between them ("n.id, n.name"), and their letters for db_query to `kinds`, a
- * text of at most DB_COLUMNS_MAX. */
+/* For statements that join: appends the columns of `members`, each with this prefix and separated by commas ("n.id, n.name"), to `sql`, and their letters
+ * for db_query to `kinds`, a text of at most DB_COLUMNS_MAX. */
 void db_members_columns(const struct member *members, const char *prefix, struct strbuf *sql, char *kinds);
-/* Reads them from column `*at` on, which moves behind them, into a zeroed record. Texts are copied, failures of that kept in the row
- * (db_row_dup), or lent while the row lives. ERR_SCHEMA for a word that nobody knows (MEMBER_STRICT). */
+/* Reads those columns, from number `*at` on, into a zeroed record; *at moves behind them. Texts are copied, with a failure kept in the row
+ * (db_row_dup), or with is_lent borrowed while the row lives. ERR_SCHEMA for an unknown word of a member with MEMBER_STRICT. */
 int db_members_read(const struct db_row *row, size_t *at, const struct db_table *table, bool is_lent, void *record,
                     struct err *err);
 
@@ -56,7 +56,7 @@ int db_members_read(const struct db_row *row, size_t *at, const struct db_table 
 struct db_more {
     const char *column;
     struct db_arg value;
-    const char *mark; /* "COALESCE(?, password_hash)"; NULL: "?" */
+    const char *mark; /* SQL in the place of "?", such as "COALESCE(?, password_hash)"; NULL: "?" */
 };
 struct db_mores {
     const struct db_more *items;

@@ -1,8 +1,9 @@
-/* Group commit: what arrives while a commit is under way is written together by the next one. Layer 2 (store), internal; knows no SQL.
+/* Group commit: entries that arrive while a commit is under way are written together by the next one. Layer 2 (store), internal; knows no SQL.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Who comes while nobody writes, writes at once and alone. Who comes later waits; when the writer has nothing but COMMIT left to do, the first of those
- * who wait writes for all of them: so the database, too, has something to do while it commits. There is no thread of its own, and nobody waits for others to come. */
+ * A thread that comes while nobody writes, writes its entry at once and alone. Threads that come later wait. When the writer has only COMMIT left to do, the
+ * first waiting thread writes the entries of all that wait: so the database has work while it commits. A group has no thread of its own, and no thread delays
+ * its entry so that others may come. */
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +15,7 @@ struct group_commit;
 
 #define GROUP_COMMIT_MAX 64 /* written at a time */
 
-/* One thing to write; lives on the stack of who waits for it. Members are the module's own, but for rc and err. */
+/* One entry to write; it lives on the stack of the thread that waits for it. All members but rc and err are used by the module only. */
 struct group_entry {
     int rc;         /* set by group_write_fn */
     struct err err; /* what rc means */
@@ -23,20 +24,20 @@ struct group_entry {
     struct group_entry *next;
 };
 
-/* A turn of writing. */
+/* One turn of writing. */
 struct group_lead;
 
-/* Writes these and sets rc and err of each. */
+/* Writes these entries and sets rc and err of each. */
 typedef void group_write_fn(void *arg, struct group_lead *lead, struct group_entry *const *entries, size_t count);
 
-/* The writer waits for the end only: those who came meanwhile may begin. Again, it changes nothing. */
+/* Called by the write function when it has only COMMIT left to do: lets the waiting threads begin the next turn. A second call does nothing. */
 void group_commit_pass(struct group_lead *lead);
 
 int group_commit_new(struct group_commit **out, struct err *err); /* ERR_NOMEM; freed by group_commit_free */
 void group_commit_free(struct group_commit *group);               /* NULL is allowed; nobody may wait */
 
-/* How many wait for their turn. */
+/* The number of entries that wait for their turn. */
 size_t group_commit_count(struct group_commit *group);
 
-/* Has the entry written, by this thread or another, and waits for that. All callers of a group give the same fn and arg. */
+/* Writes the entry, in this thread or with the entries of another one, and returns when that is done. All callers of a group give the same fn and arg. */
 void group_commit_run(struct group_commit *group, struct group_entry *entry, group_write_fn *fn, void *arg);

@@ -1,4 +1,4 @@
-/* Rows of what was observed that the database refuses: they are left out, and told. Layer 2 (store).
+/* Rows of observed objects that the database refuses: they are left out, counted and reported. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -16,6 +16,7 @@ struct refused_rows {
     char why[REFUSED_ROWS_WHY_BYTES]; /* "a name of it has 300 characters, 255 are the most" */
 };
 
-/* If `why` says that the database refused the values of a row, notes it and empties `why`: the rest goes on. `names` are those of its texts that come from outside, ended by
- * NULL; none: whatever. `rows` NULL, or another error: does nothing. Returns the code that is left. */
+/* If `why` is ERR_UNPROCESSABLE (the database refused the values of a row), counts the row and clears `why`, so that the caller goes on with the others.
+ * `names` are the texts of the row that come from outside, ended by NULL; one that is too long becomes the reason. Does nothing if `rows` is NULL or for
+ * another error. Returns the code that `why` has then. */
 int refused_rows_note(struct refused_rows *rows, const char *id, const char *const *names, struct err *why);

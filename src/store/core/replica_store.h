@@ -13,10 +13,10 @@
 struct replica {
     unsigned id; /* 0 is the command line tools */
     char *name;
-    char *version;            /* of the program, as its newest heartbeat said; NULL: it did not, as those before 0.4 */
+    char *version;            /* of the program, from its newest heartbeat; NULL: not told (programs before 0.4) */
     char *machine_uuid;       /* BIOS UUID of the machine it runs on, as the guest reads it; NULL: not known */
-    int64_t heartbeat_at_ms;  /* database time; 0: none, or it was stopped */
-    int64_t heartbeat_age_ms; /* by the database's clock; -1: none, or it was stopped */
+    int64_t heartbeat_at_ms;  /* database time; 0: no heartbeat yet, or the replica was stopped */
+    int64_t heartbeat_age_ms; /* by the database's clock; -1: no heartbeat yet, or the replica was stopped */
 };
 struct replica_list {
     struct replica *items; /* by id */
@@ -24,7 +24,7 @@ struct replica_list {
 };
 void replica_list_done(struct replica_list *list); /* NULL is allowed */
 
-/* Gives the replica of this name its number (the same after a restart), beats its heart once and calls store_set_replica.
+/* Gives the replica of this name its number (the same after a restart), writes a heartbeat and calls store_set_replica.
  * *previous_age_ms is the age of its last heartbeat before, -1 if it is new: a small age hints at two daemons with one name. */
 int replica_store_register(struct store *store, const char *name, unsigned *replica_id, int64_t *previous_age_ms,
                            struct err *err);
@@ -35,7 +35,7 @@ int replica_store_heartbeat(struct store *store, struct err *err);
 /* Notes the BIOS UUID of the machine that this replica runs on; NULL: not known. */
 int replica_store_note_machine(struct store *store, const char *machine_uuid, struct err *err);
 
-/* Notes that it stops, so that the others know at once: its heartbeat is 0 until it is registered again. */
+/* Notes that this replica stops, so that the others know at once: its heartbeat is 0 until it is registered again. */
 int replica_store_leave(struct store *store, struct err *err);
 
 /* Reads all. *out (uninitialised) is given back by replica_list_done. */
@@ -43,11 +43,11 @@ int replica_store_list(struct store *store, struct replica_list *out, struct err
 
 /* -- the identity of the installation ------------------------------------------------------ */
 
-/* Gives the installation's UUID, made by whoever asks first; everybody gets the same. */
+/* Gives the installation's UUID. The first call ever makes it; all replicas get the same. */
 int installation_store_load(struct store *store, char uuid[UUID_TEXT_BYTES], struct err *err);
 
-/* Notes that a backup of the database as it was at this wall-clock time is written; an older one than is noted changes nothing. ERR_NOT_FOUND without
- * an installation. */
+/* Notes that a backup is written which has the database as it was at this wall-clock time. Changes nothing if a newer backup is noted. ERR_NOT_FOUND
+ * without an installation. */
 int installation_store_note_backup(struct store *store, int64_t at_ms, struct err *err);
 
 struct installation_age {
@@ -75,5 +75,5 @@ struct lease {
     char holder[LEASE_HOLDER_BYTES];
     int64_t left_ms; /* until it expires; 0 or less: expired */
 };
-/* Reads who holds it. ERR_NOT_FOUND if nobody ever did, or it was given back. */
+/* Reads who holds the lease. ERR_NOT_FOUND if nobody ever did, or it was given back. */
 int lease_store_load(struct store *store, const char *name, struct lease *out, struct err *err);

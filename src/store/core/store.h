@@ -49,8 +49,8 @@ int store_ping(struct store *store, struct err *err);
 /* Wall clock since when the database is away, or 0 while it answers (or was never asked). Asks memory only. */
 int64_t store_away_since_ms(struct store *store);
 
-/* Is it worth asking the database now? ERR_DATABASE with retry_after_s while it is away or has been silent for 1.5 s. Asks memory only: for
- * those who would otherwise queue for a thread first. Somebody must call store_ping every second, who finds out that it is back. */
+/* 0 if the database is likely to answer; ERR_DATABASE with retry_after_s while it is away or has been silent for 1.5 s. Asks memory only: for callers
+ * that would otherwise queue for a thread first. store_ping must be called every second, since it finds out that the database is back. */
 int store_check_answers(struct store *store, struct err *err);
 
 enum store_state {
@@ -58,17 +58,17 @@ enum store_state {
     STORE_AWAY,
     STORE_REFUSES, /* it answers, but refused something just now because it is read-only, its disk is full or the like */
 };
-/* How the database is, and since when (wall clock): as exact as this is called often. `why` has reason and remedy of STORE_REFUSES. Asks memory
- * only. */
+/* The state of the database, and since when (wall clock), which is only as exact as this is called often. `why` gets reason and remedy of STORE_REFUSES.
+ * Asks memory only. */
 enum store_state store_get_state(struct store *store, int64_t *since_ms, struct err *why);
 
 struct metric_page;
 /* Puts on the page whether the database answers, and how the connections to it are used. Asks memory only. */
 void store_write_metrics(struct store *store, struct metric_page *page);
 
-/* Who hears of locks that were waited for in vain: `problem` is "lock_wait_timeout" (error 1205, also where the transaction is run again), "deadlock" (1213, after all
- * attempts) or "audit_chain_timeout"; `sql` the statement without its values, or what was waited for. Called by the thread of the transaction, borrowed texts. Set
- * before other threads use the store. */
+/* Sets a function that is called when a transaction waited for a lock in vain: `problem` is "lock_wait_timeout" (error 1205, also where the transaction is
+ * run again), "deadlock" (1213, after all attempts) or "audit_chain_timeout"; `sql` is the statement without its values, or what was waited for. Called by
+ * the thread of the transaction; the texts are borrowed. Set before other threads use the store. */
 void store_set_lock_listener(struct store *store, void (*fn)(void *arg, const char *problem, const char *sql), void *arg);
 
 /* For worker_pool_options.thread_begin and thread_end of every thread that calls into the store. */
@@ -79,12 +79,12 @@ void store_thread_end(void);
  * row of the command line tools. Set once, before other threads write. */
 void store_set_replica(struct store *store, unsigned replica_id);
 unsigned store_get_replica(const struct store *store);
-/* "replica-7": how it is named in leases, and in lines of the audit log about what it does by itself. Good until this thread asks again. */
+/* "replica-7": this replica's name in leases, and in lines of the audit log about what it does by itself. Valid until this thread calls it again. */
 const char *store_replica_name(const struct store *store);
 
 /* Deletes old rows of the change log, closes operations that nobody works on any more, and deletes audit lines older than audit_keep_ms (0: none),
- * in batches, so that nobody waits long for what one of them locks. One replica is enough for this: does nothing while another one has the
- * lease. *operations_closed counts what audit lines with the result OPERATION_UNKNOWN tell of, also on failure. Blocks; to be called every ten minutes. */
+ * in batches, so that nobody waits long for the locks of one. Does nothing while another replica has the lease for this. *operations_closed counts
+ * the operations closed with the result OPERATION_UNKNOWN, also on failure. Blocks; to be called every ten minutes. */
 int store_prune(struct store *store, int64_t audit_keep_ms, unsigned *operations_closed, struct err *err);
 
 /* Frees what Connector/C keeps for the process. Call once at the very end, after every store_free. */

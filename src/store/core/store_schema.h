@@ -18,8 +18,8 @@ struct store_schema_file {
     size_t bytes;
 };
 
-/* The release of the schema; raised by one with each release that adds files. A program works with the schema of the next release, whose
- * files add only, so that both versions run beside each other while replicas are replaced; not with the one after that. */
+/* The release of the schema; raised by one with each release that adds files. A program also works with the schema of the next release, whose
+ * files only add, so that both versions can run while replicas are replaced; not with the release after that. */
 #define STORE_SCHEMA_RELEASE 3U
 
 /* A list of such files in order of their names. */
@@ -65,8 +65,8 @@ struct store_accounts {
     struct store_account runtime; /* what store_grant_runtime gives: kaasd. Its name is NULL for a database without one */
 };
 
-/* Whether store_create_accounts may have these accounts: ERR_CONFLICT for those of the server itself, and for those that exist with rights on more than
- * this database, with what to do. Passwords are not looked at. Also ERR_UNPROCESSABLE for names outside the allowed letters. */
+/* Checks that store_create_accounts may make or change these accounts: ERR_CONFLICT with a remedy for accounts of the server itself, and for existing ones with
+ * rights on more than this database. Passwords are not looked at. ERR_UNPROCESSABLE for names outside the allowed letters. */
 int store_check_accounts(struct store *admin, const struct store_accounts *accounts, struct err *err);
 
 /* Makes database and accounts, or sets passwords and rights of existing ones to exactly this. `admin` is a store of an
@@ -81,9 +81,9 @@ struct store_runtime {
     const char *database, *name, *host; /* as in store_accounts */
 };
 
-/* Gives kaasd's account what it needs of each table that is there, and takes away what releases before gave beyond: of `audit` no UPDATE, of
- * `replicas` no DELETE, and nothing of the whole database. Run it after migrations. `store` is one of the owner, or of an account as
- * above; ERR_DATABASE if that may not give rights. */
+/* Gives kaasd's account the rights that it needs on each table, and takes away further ones that earlier releases gave: no UPDATE on `audit`, no
+ * DELETE on `replicas`, nothing on the database as a whole. Run it after migrations. `store` is one of the owner, or of an account that
+ * store_create_accounts takes as `admin`; ERR_DATABASE if it may not give rights. */
 int store_grant_runtime(struct store *store, const struct store_runtime *runtime, struct err *err);
 
 /* The host that the account of this store is bound to: "localhost", "%". */

@@ -16,15 +16,17 @@ struct store_tx;
  * Any code but 0 rolls back. */
 typedef int store_tx_fn(struct store_tx *tx, void *arg, struct err *err);
 
-/* Runs fn between START TRANSACTION and COMMIT. Deadlocks (1213; Galera's certification failures too) and lock time-outs (1205) are retried with back-off, a connection that died before COMMIT, or a Galera node
- * outside its cluster (1047), once. A COMMIT without answer is looked after for some seconds if the transaction noted a change: it was
- * made then (0), or was not (and is run again). Where that cannot be found out, ERR_DATABASE says that the outcome is unknown. */
+/* Runs fn between START TRANSACTION and COMMIT. Deadlocks (1213; Galera's certification failures too) and lock time-outs (1205) are retried with back-off; a
+ * connection that died before COMMIT, or a Galera node outside its cluster (1047), once. If a COMMIT gets no answer and the transaction noted a change, the
+ * database is asked for some seconds whether it was made (0) or not (then fn is run again). Where that cannot be found out, ERR_DATABASE says that the outcome
+ * is unknown. */
 int store_tx(struct store *store, store_tx_fn *fn, void *arg, struct err *err);
 
-/* As store_tx, for a body that is one compound statement and so one round trip: it starts the transaction itself and writes its row of
- * change_log, which bears the mark. COMMIT stays a statement of its own: only of that nobody knows the outcome when there is no answer. */
+/* As store_tx, for a body that is one compound statement and so one round trip: the statement starts the transaction itself and writes its rows of
+ * change_log, with a mark in the last one. COMMIT stays a statement of its own, the only one whose outcome can be unknown when no answer comes. */
 int store_tx_compound(struct store *store, store_tx_fn *fn, void *arg, struct err *err);
-/* A new mark, for tx_id of the last row of change_log; created_at_ms of this row must be `now_ms`. Valid while the body runs. */
+/* Makes a mark, for tx_id of the last row of change_log; created_at_ms of that row must be `now_ms`. By it a COMMIT without answer is looked up. Valid while
+ * the body runs. */
 const char *store_tx_mark(struct store_tx *tx, int64_t now_ms);
 
 /* As store_tx, read only, with one consistent snapshot for all its queries. */
@@ -33,8 +35,8 @@ int store_tx_snapshot(struct store *store, store_tx_fn *fn, void *arg, struct er
 /* The connection of the transaction, for db_stmt.h. Valid inside fn only, and not any more once store_tx_last_conn was called in this attempt. */
 struct db_conn *store_tx_conn(struct store_tx *tx);
 
-/* The same for what is written last: whoever asks for it holds something that all transactions of this process wait for (the audit chain), so
- * no statement that may wait for a row of others can follow. There is one order of locks: rows, then the audit chain. */
+/* The same connection, for what is written last. The caller holds the audit chain, for which all transactions of this process wait, so no statement that
+ * may wait for a row can follow: locks are taken in one order, rows first, then the audit chain. */
 struct db_conn *store_tx_last_conn(struct store_tx *tx);
 
 /* The store it runs on. */
@@ -43,8 +45,8 @@ struct store *store_tx_store(const struct store_tx *tx);
 /* The replica whose numbers the transaction's rows bear. */
 unsigned store_tx_replica(const struct store_tx *tx);
 
-/* Lets only one transaction at a time past this point, on all nodes of a Galera cluster too: it writes to a row of this name, and
- * of two that wrote the second waits or is undone and run again. A SELECT ... FOR UPDATE would lock on one node only. */
+/* Lets only one transaction at a time past this point, also over all nodes of a Galera cluster: it writes to a row of this name, and
+ * the second transaction to do so waits, or is undone and run again. A SELECT ... FOR UPDATE would lock on one node only. */
 int store_tx_lock(struct store_tx *tx, const char *name, struct err *err);
 
 /* Remembers that an object changed. Just before COMMIT the replica's sequence is raised and one change_log row per note is
@@ -52,21 +54,21 @@ int store_tx_lock(struct store_tx *tx, const char *name, struct err *err);
  * ERR_UNPROCESSABLE if the id is longer than 128 bytes. */
 int store_tx_note_change(struct store_tx *tx, enum change_kind kind, const char *object_id, struct err *err);
 
-/* Remembers one for each object whose id the query gives in its first column. */
+/* Remembers a change for each object whose id the query gives in its first column. */
 int store_tx_note_rows(struct store_tx *tx, enum change_kind kind, const char *sql, struct db_args args, struct err *err);
 
-/* What somebody else has to do with one attempt of a transaction. NULL: nothing. */
+/* Functions of another module that are called during one attempt of a transaction. NULL: none. */
 struct store_tx_hooks {
     int (*finish)(struct store_tx *tx, void *arg,
-                  struct err *err);   /* the body is done: what is written behind it; any code but 0 rolls back */
-    void (*before_commit)(void *arg); /* all statements are done, and COMMIT is to be sent */
-    void (*after_attempt)(void *arg, bool is_committed); /* it has ended; false also where nobody knows yet how */
-    void (*done)(void *arg, bool is_committed);          /* how it ended, for good: the last call, which gives `arg` back */
+                  struct err *err);                      /* when the body is done, to write more; any code but 0 rolls back */
+    void (*before_commit)(void *arg);                    /* when all statements are done and COMMIT is about to be sent */
+    void (*after_attempt)(void *arg, bool is_committed); /* when the attempt has ended; false also while its outcome is unknown */
+    void (*done)(void *arg, bool is_committed);          /* the last call, with the final outcome; frees `arg` */
 };
 #define STORE_TX_HOOKS_MAX 2
-/* Registers them for this attempt; the last ones are called first. NULL members do nothing. Static; `arg` is the caller's. */
+/* Registers hooks for this attempt; those registered last are called first. `hooks` is static; `arg` is handed to each. */
 void store_tx_hook(struct store_tx *tx, const struct store_tx_hooks *hooks, void *arg);
-/* The `arg` that they were registered with in this attempt, or NULL. */
+/* The `arg` with which these hooks were registered in this attempt, or NULL. */
 void *store_tx_hooked(const struct store_tx *tx, const struct store_tx_hooks *hooks);
 
 /* One statement as a transaction of its own; else as db_run. */

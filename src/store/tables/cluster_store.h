@@ -21,29 +21,29 @@ enum cluster_parts {
     CLUSTER_PART_ALL = 7
 };
 
-/* Who is given clusters one after the other. */
+/* Callbacks that get clusters one after the other. */
 struct cluster_sink {
-    void (*begin)(void *arg); /* all begins (again, after a connection that died): what was given before does not count */
+    void (*begin)(void *arg); /* the reading begins, or begins again after a lost connection: drop what was given before */
     int (*take)(void *arg, struct cluster *record, struct err *err); /* owns the record also on failure, which ends the reading */
     void *arg;
 };
-/* Gives all clusters by id out of one snapshot of the database, reading some hundred at once: so that all records need not be in memory at the same
- * time. Errors of the sink, too. */
+/* Gives all clusters, ordered by id, from one snapshot of the database. It reads some hundred at a time, so that not all records are in memory at
+ * once. Errors of the sink, too. */
 int cluster_store_each(struct store *store, const struct cluster_sink *sink, struct err *err);
 
 /* Reads one; freed by cluster_free. ERR_NOT_FOUND. */
 int cluster_store_load(struct store *store, const char *id, struct cluster **out, struct err *err);
 
-/* How many there may be, of all clusters together. */
+/* How many clusters and nodes there may be in all. */
 struct cluster_room {
     size_t clusters_max, nodes_max;
 };
 
-/* What goes with a write to a cluster, in the same transaction. A NULL pointer, to this or in it: without. */
+/* What is done in the same transaction as a write to a cluster. This pointer, and each in it, may be NULL: nothing. */
 struct cluster_writing {
     const struct audit_record *audit; /* line of the audit log: written with the change or not at all */
     const struct cluster_room
-        *room; /* ERR_INVENTORY_FULL if it would be exceeded. Takes some milliseconds: for those who know it is close */
+        *room; /* ERR_INVENTORY_FULL if it would be exceeded. Costs some milliseconds: give it only when the limit is near */
 };
 
 /* Writes a new cluster; version_no starts at 1 whatever c says. ERR_EXISTS if id or name (byte for byte) is taken, or a node's
@@ -87,9 +87,9 @@ int cluster_store_save_report_times(struct store *store, const struct report_tim
 struct cluster_batch_item {
     const struct cluster *cluster; /* borrowed */
     unsigned parts;                /* of a change: enum cluster_parts */
-    bool is_change;                /* of what is stored with cluster->version_no; else new */
+    bool is_change;                /* true: updates the row that has cluster->version_no; false: inserts */
     struct audit_record audit;     /* line of the audit log if it is written; texts borrowed */
-    struct err err;                /* what stands against it; all-zero: written */
+    struct err err;                /* why it was not written; all-zero: written */
     bool is_skipped;               /* not tried, since the inventory was full before */
 };
 
@@ -100,8 +100,8 @@ struct cluster_batch {
     const struct cluster_room *room; /* as in struct cluster_writing */
 };
 
-/* Writes them in their order, as cluster_store_insert and cluster_store_update do, in one transaction, and their lines of the audit log. An item that cannot be written (errors of
- * those two) leaves nothing behind but its error; with is_atomic nothing at all is written then, and the items behind it are not tried. Behind one for which
- * there was no room (ERR_INVENTORY_FULL) none is tried either way: each would be counted in vain.
- * 0 also if items have errors. Else nothing was written: errors of store.h. */
+/* Writes the items in their order, as cluster_store_insert and cluster_store_update do, and their lines of the audit log, in one transaction. An item that
+ * cannot be written (errors of those two) leaves nothing behind but its error; with is_atomic nothing at all is written then, and the items behind it are not
+ * tried. Behind an item with ERR_INVENTORY_FULL none is tried in either case, since none would find room.
+ * Returns 0 also if items have errors. With any other result (errors of store.h) nothing was written. */
 int cluster_store_write_batch(struct store *store, const struct cluster_batch *batch, struct err *err);

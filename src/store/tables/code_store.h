@@ -18,35 +18,36 @@ struct login_code {
     int64_t ends_at_ms;             /* wall clock */
 };
 
-/* Writes one, in place of those that the session has: by an earlier one nothing is opened any more. ERR_EXISTS if the digest is there already. */
+/* Writes a code and deletes the earlier codes of its session. ERR_EXISTS if the digest is there already. */
 int code_store_add(struct store *store, const struct login_code *code, struct err *err);
 
-/* Reads the code with this digest and deletes it in the same transaction: of all who come with it, at any replica, one gets it. Whether it has ended
- * is the caller's to look at. ERR_NOT_FOUND. */
+/* Reads the code with this digest and deletes it in the same transaction: only one of several callers, at any replica, gets it. The caller checks
+ * ends_at_ms. ERR_NOT_FOUND. */
 int code_store_take(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err);
 
 /* Reads the code with this digest; it stays as it is. ERR_NOT_FOUND. */
 int code_store_load(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], struct login_code *out, struct err *err);
 
-/* Lets the code with this digest end at `until_ms` (wall clock) at the latest, if it is there. */
+/* Makes the code with this digest, if it is there, end at `until_ms` (wall clock) at the latest. */
 int code_store_retire(struct store *store, const uint8_t digest[CODE_DIGEST_BYTES], int64_t until_ms, struct err *err);
 
-/* Deletes up to `limit` that ended before this wall-clock time; *deleted is their number. */
+/* Deletes up to `limit` codes that ended before this wall-clock time; *deleted is their number. */
 int code_store_purge(struct store *store, int64_t before_ms, unsigned limit, unsigned long *deleted, struct err *err);
 
 /* -- credentials that work once, for all replicas ----------------------------------------------- */
 
 #define REPLAY_DIGEST_BYTES 32U
 
-/* Notes that a credential was used. ERR_EXISTS if it was used before, here or at another replica. `until_ms` (wall clock) is when nobody takes it any more. */
+/* Notes that a credential was used. ERR_EXISTS if it was used before, here or at another replica. From `until_ms` on (wall clock) no replica accepts it any
+ * more, and the note may be deleted. */
 int replay_store_note(struct store *store, const uint8_t digest[REPLAY_DIGEST_BYTES], int64_t until_ms, struct err *err);
 
-/* Forgets up to `limit` of those that nobody takes any more; *deleted is their number. */
+/* Deletes up to `limit` notes whose until_ms has passed; *deleted is their number. */
 int replay_store_purge(struct store *store, int64_t now_ms, unsigned limit, unsigned long *deleted, struct err *err);
 
 /* -- within a transaction of this folder --------------------------------------------------------------------------------- */
 
 struct store_tx;
 
-/* Deletes those of a session, which ends. */
+/* Deletes the codes of a session that ends. */
 int code_tx_forget(struct store_tx *tx, const char *sid, struct err *err);

@@ -1,4 +1,4 @@
-/* Events that are to be posted in vCenters, and what each was told of. Layer 2 (store). Common errors: store.h.
+/* Events that are to be posted in vCenters, and what each vCenter has been told. Layer 2 (store). Common errors: store.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -16,13 +16,13 @@
 /* The kinds are those of extension/texts.def. */
 enum vcenter_event_kind {
     VCENTER_EVENT_ADDED,   /* a Kubernetes cluster is on a vSphere cluster from now on */
-    VCENTER_EVENT_REMOVED, /* and is no more */
-    VCENTER_EVENT_READY,   /* three states that somebody may wait for */
+    VCENTER_EVENT_REMOVED, /* a Kubernetes cluster is on a vSphere cluster no more */
+    VCENTER_EVENT_READY,   /* a Kubernetes cluster there became ready; the next two likewise */
     VCENTER_EVENT_DEGRADED,
-    VCENTER_EVENT_FAILED,    /* or unreachable */
-    VCENTER_EVENT_GRANTED,   /* somebody may see or administer clusters there */
-    VCENTER_EVENT_WITHDRAWN, /* and may no more */
-    VCENTER_EVENT_SUMMARY,   /* stands for several that were too many */
+    VCENTER_EVENT_FAILED,    /* also: became unreachable */
+    VCENTER_EVENT_GRANTED,   /* somebody may see or administer clusters there from now on */
+    VCENTER_EVENT_WITHDRAWN, /* that grant was withdrawn */
+    VCENTER_EVENT_SUMMARY,   /* one event in place of too many */
     VCENTER_EVENT_COUNT
 };
 
@@ -32,14 +32,14 @@ struct vcenter_event {
     struct object_ref ref;
     enum vcenter_event_kind kind;
     char
-        *name; /* of the Kubernetes cluster, or what the grant is on; NULL in a summary, as the next ones where they do not fit */
-    char *object_id;        /* of the same */
+        *name; /* of the Kubernetes cluster, or of the object of the grant; NULL in a summary, as are the next ones if not used */
+    char *object_id;        /* id of that cluster or object */
     char *principal, *role; /* of a grant; the principal as people call it */
     char *reason;           /* of a state */
     int64_t folded;         /* how many events a summary stands for, else 1 */
     int64_t made_at_ms;     /* wall clock */
-    int64_t claimed_at_ms;  /* wall clock: somebody began to post it, so it may be there already; 0: nobody */
-    int64_t refused_at_ms;  /* wall clock: the vCenter refused it for the first time; 0: never */
+    int64_t claimed_at_ms;  /* wall clock: when a replica began to post it; it may be in the vCenter already; 0: none did */
+    int64_t refused_at_ms;  /* wall clock: when the vCenter refused it for the first time; 0: never */
 };
 void vcenter_event_done(struct vcenter_event *event); /* NULL is allowed */
 
@@ -58,7 +58,7 @@ struct cluster_place {
     int down;                     /* how many of its virtual machines were seen not to work at the last look; -1: not known */
 };
 
-/* -- what vCenters were told of ------------------------------------------------------------------------------------ */
+/* -- what vCenters have been told ---------------------------------------------------------------------------------- */
 
 struct cluster_place_list {
     struct cluster_place *items;
@@ -69,19 +69,19 @@ void cluster_place_list_done(struct cluster_place_list *list); /* NULL is allowe
 /* Reads all. *out (uninitialised) is given back by cluster_place_list_done. */
 int event_store_list_places(struct store *store, struct cluster_place_list *out, struct err *err);
 
-/* Has nothing been told to this vCenter so far? ERR_NOT_FOUND if there is no such vCenter. */
+/* *is_new: no events are made for this vCenter yet (event_store_begin). ERR_NOT_FOUND if there is no such vCenter. */
 int event_store_is_new(struct store *store, const char *vcenter_id, bool *is_new, struct err *err);
-/* From now on events are made for it, also about grants. */
+/* Makes events for this vCenter from now on, also about grants. */
 int event_store_begin(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err);
-/* No events are made for any vCenter from now on; what waits, and what was told, is forgotten. */
+/* Makes no events for any vCenter from now on; forgets waiting events and what vCenters have been told. */
 int event_store_end(struct store *store, struct err *err);
 
-/* Something to tell: how the place changes, and the event about it. */
+/* A change of a cluster_place, and the event about it. */
 struct event_news {
     enum event_how { EVENT_PLACE_NEW, EVENT_PLACE_CHANGED, EVENT_PLACE_GONE } how;
-    struct cluster_place place;        /* as it is from now on */
-    enum vcenter_event_kind was;       /* of a change or an end: what was told so far */
-    bool is_silent;                    /* without event */
+    struct cluster_place place;        /* the place after the change */
+    enum vcenter_event_kind was;       /* unless it is new: the state that was told last before */
+    bool is_silent;                    /* write no event */
     const struct vcenter_event *event; /* borrowed */
 };
 /* Writes them in one transaction. ERR_CONFLICT if somebody else has written meanwhile: read the places anew. */
@@ -92,14 +92,14 @@ int event_store_save_news(struct store *store, const struct event_news *items, s
 /* The oldest events of a vCenter, `limit` at most: those that somebody began to post come first, those that the vCenter refused last. *out
  * (uninitialised) is given back by vcenter_event_list_done. */
 int event_store_list(struct store *store, const char *vcenter_id, size_t limit, struct vcenter_event_list *out, struct err *err);
-/* Notes that it is being posted from now on. */
+/* Notes that this replica begins to post the event. */
 int event_store_claim(struct store *store, const struct vcenter_event *event, int64_t now_ms, struct err *err);
-/* Notes that the vCenter refused it; of several times the first counts. */
+/* Notes that the vCenter refused the event; only the time of the first refusal is kept. */
 int event_store_note_refused(struct store *store, const struct vcenter_event *event, int64_t now_ms, struct err *err);
-/* It is there, or given up. */
+/* Removes an event that was posted or given up. */
 int event_store_remove(struct store *store, const struct vcenter_event *event, struct err *err);
-/* Puts one summary in the place of all events of a vSphere cluster that nobody began to post, where they are several; for each vSphere cluster of the
- * vCenter. ERR_CONFLICT if another one came in between: nothing was done then. *folded is how many there were. */
+/* For each vSphere cluster of the vCenter with several events that no replica began to post: replaces them by one summary. ERR_CONFLICT if another event
+ * came meanwhile: then nothing was done. *folded is the number of events that the summaries stand for. */
 int event_store_fold(struct store *store, const char *vcenter_id, int64_t now_ms, int64_t *folded, struct err *err);
 /* Removes events that were made before this wall-clock time, of all vCenters; *count is how many. */
 int event_store_prune(struct store *store, int64_t before_ms, uint64_t *count, struct err *err);

@@ -27,8 +27,8 @@ int grant_store_load(struct store *store, const char *id, struct grant *out, str
 int grant_store_insert(struct store *store, const struct grant *g, int64_t now_ms, const struct audit_record *audit,
                        struct err *err);
 
-/* Makes the id of a principal (malloc'ed) the one by which there are grants to the principal already, where that is the same name in other case; so that there are never two spellings
- * by our doing. ERR_CONFLICT if there are several others. */
+/* Replaces the id of a principal (malloc'ed) by the spelling that existing grants to the same principal have (principal_same), if they have another one, so
+ * that kaasd itself never makes a second spelling. ERR_CONFLICT if they have several others. */
 int grant_store_settle_principal(struct store *store, char **principal_id, struct err *err);
 
 /* Removes one, `audit` as above. ERR_NOT_FOUND. Notes CHANGE_GRANT. */
@@ -51,7 +51,7 @@ int role_mapping_store_load(struct store *store, const char *id, struct role_map
  * ROLE_MAPPINGS_MAX are there. */
 int role_mapping_store_insert(struct store *store, const struct role_mapping *m, const struct audit_record *audit,
                               struct err *err);
-/* Changes role and note of the one with this id and version_no; `audit` as above. ERR_NOT_FOUND, ERR_PRECONDITION. */
+/* Changes role and note of the mapping with m->id and m->version_no; `audit` as above. ERR_NOT_FOUND, ERR_PRECONDITION. */
 int role_mapping_store_update(struct store *store, const struct role_mapping *m, const struct audit_record *audit,
                               struct err *err);
 /* Removes one (of this version_no; 0: any). ERR_NOT_FOUND, ERR_PRECONDITION. */

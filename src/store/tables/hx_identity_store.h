@@ -9,24 +9,26 @@
 #include "store.h"
 #include "uuid.h"
 
-/* What one that was read said. Borrowed. */
+/* What an HX cluster said of itself when kaasd read it. Borrowed. */
 struct hx_identity {
     const char *hx_id; /* the HX cluster whose connection was read */
     const char *uuid, *name;
-    const char *datacenter, *vsphere_cluster; /* names of where it is in its vCenter; NULL: it does not tell */
+    const char *datacenter, *vsphere_cluster; /* names of its place in its vCenter; NULL: it does not tell */
     const struct audit_record *audit;         /* line for a change; NULL: none */
 };
 
 struct hx_identity_outcome {
-    char older_id[UUID_TEXT_BYTES]; /* it is this one, which has moved (hx_claim_check); "": it is itself */
-    bool is_older_read;             /* whose own connection works */
+    char older_id[UUID_TEXT_BYTES]; /* id of the older record of this HX cluster, which has moved (hx_claim_check); "": none */
+    bool is_older_read;             /* the connection of the older record works */
 };
 
-/* Writes uuid and name to the HX cluster, if they are others than before, and notes CHANGE_HX_CLUSTER; nothing is written where it is an older one.
- * ERR_CONFLICT: the uuid is that of another one (hx_claim_check). ERR_EXISTS: it is where another one is, by the names that it
- * tells with a uuid that is new here. ERR_NOT_FOUND: it is gone. */
+/* Writes uuid and name to the HX cluster if they have changed, and notes CHANGE_HX_CLUSTER. If it turns out to be one that an older record has
+ * (out->older_id), nothing is written. ERR_CONFLICT: the uuid belongs to another HX cluster (hx_claim_check). ERR_EXISTS: the uuid is new for this record,
+ * and the names that it tells are the place of another HX cluster. ERR_NOT_FOUND: there is no such HX cluster. */
 int hx_identity_store_save(struct store *store, const struct hx_identity *told, struct hx_identity_outcome *out, struct err *err);
 
-/* Makes the two one, if hx_identity_store_save says so still: the older one gets place and name of the newer one, with what others have granted, configured and said of
- * that; of two grants the one that gives more, of two peers its own. The newer one's id becomes another of it, its connection goes. Notes all. Errors as there; ERR_PRECONDITION. */
+/* Merges the record told->hx_id, the newer one, into the older one, if hx_identity_store_save would still name that one. The older record gets place and name
+ * of the newer one, and its grants, service accounts, peer and publication; of two grants to one principal that with more rights, of two peers or publications
+ * the older record's own. The newer id becomes an alias (struct hx_alias); its connection is removed. Notes all changes. Errors of hx_identity_store_save;
+ * ERR_PRECONDITION if the older one is another by now. */
 int hx_identity_store_merge(struct store *store, const struct hx_identity *told, const char *older_id, struct err *err);

@@ -20,8 +20,8 @@ struct signing_key {
     size_t sealed_bytes;
     enum signing_key_state state;
     int64_t created_at_ms;
-    int64_t signs_from_ms; /* when it begins or began to sign */
-    int64_t not_after_ms;  /* tokens of this key are accepted until then */
+    int64_t signs_from_ms; /* wall clock: when it begins or began to sign */
+    int64_t not_after_ms;  /* wall clock: tokens of this key are accepted until then */
 };
 void signing_key_done(struct signing_key *k); /* NULL is allowed */
 
@@ -34,14 +34,14 @@ void signing_key_list_done(struct signing_key_list *list); /* NULL is allowed */
 /* Reads all. *out (uninitialised) is given back by signing_key_list_done. */
 int key_store_list(struct store *store, struct signing_key_list *out, struct err *err);
 
-/* Writes the first active key of the installation, unless there is an active one already: then ERR_EXISTS (list again). Two
- * replicas that start together so agree on one key. */
+/* Writes the first active key of the installation; ERR_EXISTS if there is an active one already (list again). So two replicas
+ * that start together agree on one key. */
 int key_store_insert_first(struct store *store, const struct signing_key *k, struct err *err);
 
 #define SIGNING_KEYS_MAX 30 /* at a time, most of them retired */
 
-/* Writes a key that signs from next->signs_from_ms on, unless one is published already: then that one's start is moved forward if it lies
- * later. `active_until_ms` ends the active key no later than that (0: leave it). *out is the key that comes, whatever its turn may be by now.
+/* Writes a key that signs from next->signs_from_ms on. If there is a next key already, none is written, and that one starts at next->signs_from_ms if it
+ * would start later. Tokens of the active key are accepted until `active_until_ms` at most (0: unchanged). *out names the next key.
  * ERR_CONFLICT when SIGNING_KEYS_MAX are there. */
 struct signing_key_rotation {
     const struct signing_key *next; /* state SIGNING_KEY_NEXT */
@@ -55,8 +55,8 @@ struct signing_key_begun {
 int key_store_begin_rotation(struct store *store, const struct signing_key_rotation *rotation, struct signing_key_begun *out,
                              struct err *err);
 
-/* Makes this key the active one, signing from now on, and retires the one before, whose tokens are accepted no longer than until
- * `old_until_ms`; in one transaction. The active one again changes nothing. ERR_NOT_FOUND, ERR_CONFLICT if it is retired. */
+/* Makes this key the active one, signing from now on, and retires the active one before it, whose tokens are accepted until `old_until_ms` at most; in
+ * one transaction. Changes nothing if the key is active already. ERR_NOT_FOUND, ERR_CONFLICT if it is retired. */
 struct signing_key_activation {
     const char *kid;
     int64_t now_ms, old_until_ms;
@@ -68,21 +68,21 @@ int key_store_purge(struct store *store, int64_t now_ms, unsigned *deleted, stru
 
 /* -- sealed values ------------------------------------------------------------------------------------------------- */
 
-/* Which master key sealed them, sealing them anew, which replica holds which key. */
+/* Which master key sealed the values, sealing them anew, and which replica holds which master key. */
 
 #define SEAL_STORE_ID_BYTES 9
 
-/* Reads which key seals; "" if nobody has chosen one yet. */
+/* Reads the id of the master key that seals; "" if none was chosen yet. */
 int seal_store_load_choice(struct store *store, char key_id[SEAL_STORE_ID_BYTES], struct err *err);
 
-/* Chooses the key that seals. Notes CHANGE_SIGNING_KEY with SEAL_STORE_CHANGE. */
+/* Chooses the master key that seals. Notes CHANGE_SIGNING_KEY with SEAL_STORE_CHANGE. */
 #define SEAL_STORE_CHANGE "master-key"
 int seal_store_choose(struct store *store, const char *key_id, struct err *err);
 
-/* Notes which keys this replica (store_get_replica) holds: ids separated by blanks. */
+/* Notes which master keys this replica (store_get_replica) holds: ids separated by blanks. */
 int seal_store_note_held(struct store *store, const char *key_ids, struct err *err);
 
-/* A replica and what it holds. */
+/* A replica and the master keys that it holds. */
 struct seal_replica {
     unsigned id;
     char name[101];
@@ -127,7 +127,7 @@ struct sealed_row {
     size_t sealed_bytes;
 };
 
-/* Goes over the values of a table that other keys than `key_id` sealed, behind `cursor`, at most `limit` of them, in one transaction. */
+/* Seals values of a table anew that other keys than `key_id` sealed: at most `limit` of those behind `cursor`, in one transaction. */
 struct seal_batch {
     enum seal_table table;
     const char *key_id;
@@ -142,11 +142,11 @@ int seal_store_reseal(struct store *store, struct seal_batch *batch, struct err 
 
 /* -- values whose key is lost ---------------------------------------------------------------------------------------------- */
 
-/* What was sealed by a key that is none of `held` (ids separated by commas) cannot be used any more. */
+/* A value that cannot be unsealed any more: none of the keys in `held` (ids separated by commas) sealed it. */
 struct seal_loss {
     enum seal_table table;
     char *id, *name; /* of the vCenter, directory, HX cluster; the kid */
-    char *user;      /* whose password it was; "": nobody's, or not known */
+    char *user;      /* user name of the password that is lost; "": no password, or not known */
 };
 struct seal_losses {
     struct seal_loss *items; /* by table, then name */
@@ -156,14 +156,14 @@ void seal_losses_done(struct seal_losses *losses); /* NULL is allowed */
 /* *out (uninitialised) is given back by seal_losses_done. */
 int seal_store_list_losses(struct store *store, const char *held, struct seal_losses *out, struct err *err);
 
-/* Takes it away, in one transaction with the line `audit`: signing keys and passwords are gone, login credentials retired and their vCenters not registered
- * any more, a directory has no password; a lost key of the audit log is replaced (audit_tx_renew_key). `key_id` seals from then on. */
+/* Removes the lost values, in one transaction with the line `audit`: deletes signing keys and passwords, retires login credentials and marks their vCenters as
+ * not registered, removes the passwords of directories, and replaces a lost key of the audit log (audit_tx_renew_key). `key_id` seals from then on. */
 struct seal;
 struct seal_forgetting {
     const char *held, *key_id;
-    struct seal *seal; /* that key seals */
+    struct seal *seal; /* seals with `key_id` */
     const struct audit_record *audit;
-    bool is_audit_key_lost; /* else the store has opened it */
-    uint64_t audit_lines;   /* out: that were hashed anew */
+    bool is_audit_key_lost; /* false: the store has opened the key of the audit log */
+    uint64_t audit_lines;   /* out: number of audit lines that were hashed anew */
 };
 int seal_store_forget(struct store *store, struct seal_forgetting *call, struct err *err);

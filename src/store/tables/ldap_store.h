@@ -31,9 +31,9 @@ int ldap_store_load(struct store *store, const char *name, struct ldap_row **out
 
 /* The writes below append the line `audit` to the audit log in the same transaction, and note CHANGE_LDAP. */
 
-/* version_no starts at 1 whatever the row says. ERR_EXISTS. */
+/* Writes a new row; version_no starts at 1 whatever the row says. ERR_EXISTS. */
 int ldap_store_insert(struct store *store, const struct ldap_row *row, const struct audit_record *audit, struct err *err);
-/* Writes all, the sealed password too, but the creation time, if the row still has row->source.version_no. ERR_PRECONDITION, ERR_NOT_FOUND. */
+/* Writes all but the creation time, the sealed password too, if the row still has row->source.version_no. ERR_PRECONDITION, ERR_NOT_FOUND. */
 int ldap_store_update(struct store *store, const struct ldap_row *row, const struct audit_record *audit, struct err *err);
 
 struct ldap_removal {

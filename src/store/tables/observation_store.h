@@ -28,8 +28,8 @@ void node_target_list_done(struct node_target_list *list); /* NULL is allowed */
  *
  * How to match: by vm_instance_uuid (config.instanceUuid); if there is none such, by seen_moref when that virtual machine has no
  * configuration now; if there is none such, by vm_bios_uuid (config.uuid), in one byte order or the other, when exactly one virtual
- * machine has it; if there is none such, by vm_name when exactly one virtual machine has that name. Templates are no candidates. Tell
- * what was found, and by what, even when its instance UUID is not the target's: the store judges (observation_judge). */
+ * machine has it; if there is none such, by vm_name when exactly one virtual machine has that name. Templates are no candidates. Give
+ * the store what was found, and by what, even if its instance UUID is not the target's: the store judges (observation_judge). */
 int observation_store_list_nodes(struct store *store, const char *vcenter_id, struct node_target_list *out, struct err *err);
 
 /* As observation_store_list_nodes, of one cluster; none if there is no such cluster. */
@@ -41,7 +41,7 @@ struct observation_picture {
     const char *vcenter_id;
     const struct node_observation *items; /* any order, no node twice; texts borrowed; UUIDs are stored in lower case */
     size_t count;
-    bool is_complete; /* true: what is stored of this vCenter and not among the items has no virtual machine any more.
+    bool is_complete; /* true: nodes stored for this vCenter that are not among the items have no virtual machine any more.
                          false: only the items are touched; one with VM_MATCH_NONE says that its virtual machine is gone */
     int64_t now_ms;   /* wall clock; becomes observed_at_ms of the rows that change */
     struct refused_rows *

@@ -16,8 +16,8 @@ int peer_store_load(struct store *store, const char *hx_id, struct hx_peer **out
 
 /* The writes below append the line `audit` to the audit log in the same transaction. */
 
-/* Writes a new one (version_no 0), or replaces that which has peer->version_no; what came of it before is forgotten. ERR_EXISTS if there is one
- * already; ERR_PRECONDITION if it was changed, ERR_NOT_FOUND if it is gone, ERR_CONFLICT if the HX cluster is. */
+/* Inserts a peer (version_no 0), or replaces the one with peer->version_no; its earlier result is forgotten. ERR_EXISTS if there is one
+ * already; ERR_PRECONDITION if it was changed, ERR_NOT_FOUND if it is gone, ERR_CONFLICT if the HX cluster is gone. */
 int peer_store_put(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, struct err *err);
 
 struct peer_removal {
@@ -28,6 +28,7 @@ struct peer_removal {
 /* ERR_PRECONDITION, ERR_NOT_FOUND. */
 int peer_store_delete(struct store *store, const struct peer_removal *removal, struct err *err);
 
-/* Stores peer->result. The line is appended only if state or reason are others than stored; *is_news tells, and since_ms is set then. A peer that was changed meanwhile stays as it is. */
+/* Stores peer->result. If its state or reason differs from the stored one, *is_news is set, the line `audit` is appended and since_ms is set. A peer that was
+ * changed meanwhile stays as it is. */
 int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, bool *is_news,
                            struct err *err);

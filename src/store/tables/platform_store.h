@@ -32,7 +32,7 @@ struct platform_seen {
     bool is_complete; /* true: what is stored and not among the items is marked gone */
     int64_t now_ms;   /* wall clock, becomes seen_at_ms of what changed, and with is_complete of all that are not gone */
     struct refused_rows
-        *refused; /* gets what the database refuses: it stays as it was stored, and the others are saved; NULL: then nothing is */
+        *refused; /* counts the rows that the database refuses: they stay as stored, the others are saved; NULL: one fails all */
 };
 
 /* Reads those of one vCenter, or all with NULL; gone ones too. *out (uninitialised) is given back by ..._list_done. */
@@ -58,7 +58,7 @@ int platform_store_save_vsphere(struct store *store, const struct platform_seen 
 int platform_store_save_hx(struct store *store, const struct platform_seen *seen, const struct hx_cluster *items, size_t count,
                            unsigned *changed, struct err *err);
 
-/* With the line of the audit log in the same transaction (NULL: none), writes name, is_name_set, hx_uuid and address if the row still has hx->version_no; *version_no is the new one.
- * ERR_PRECONDITION if it changed, ERR_NOT_FOUND. Notes CHANGE_HX_CLUSTER. */
+/* Writes name, is_name_set, hx_uuid and address if the row still has hx->version_no; *version_no is the new one. The line `audit` (NULL: none) is appended in
+ * the same transaction. ERR_PRECONDITION if the row changed, ERR_NOT_FOUND. Notes CHANGE_HX_CLUSTER. */
 int platform_store_update_hx(struct store *store, const struct hx_cluster *hx, const struct audit_record *audit,
                              int64_t *version_no, struct err *err);

@@ -10,7 +10,7 @@
 #include "err.h"
 #include "store_tx.h"
 
-/* What ends each write in a transaction: notes the change of this object, and appends the line (NULL: none). CHANGE_KIND_COUNT: no change is noted. */
+/* Ends a write in a transaction: notes the change of this object (CHANGE_KIND_COUNT: none), and appends the line (NULL: none). */
 int record_tx_end(struct store_tx *tx, enum change_kind kind, const char *id, const struct audit_record *audit, struct err *err);
 
 enum record_how { RECORD_INSERT, RECORD_UPDATE, RECORD_DELETE };
@@ -31,5 +31,6 @@ struct record_write {
     record_step_fn *before, *after;   /* NULL: nothing to do there */
     const void *arg;                  /* of these two */
 };
-/* As db_table_insert, db_table_update, db_table_delete, with what ends it. ERR_EXISTS, ERR_NOT_FOUND, ERR_PRECONDITION, ERR_CONFLICT. */
+/* Runs db_table_insert, db_table_update or db_table_delete, and record_tx_end, in one transaction. ERR_EXISTS, ERR_NOT_FOUND, ERR_PRECONDITION,
+ * ERR_CONFLICT. */
 int record_store_write(struct store *store, const struct record_write *write, struct err *err);

@@ -22,7 +22,7 @@ void session_list_done(struct session_list *list); /* NULL is allowed */
 #define SESSION_ONCE_BYTES 32U
 struct session_once {
     const uint8_t *digest; /* SESSION_ONCE_BYTES of them */
-    int64_t until_ms;      /* wall clock; nobody takes the credential any more then */
+    int64_t until_ms;      /* wall clock: no replica accepts the credential from then on */
 };
 
 /* A session to be opened. Borrowed. */
@@ -33,35 +33,35 @@ struct session_opening {
     unsigned live_max;               /* sessions that the principal may have; 0: any number */
 };
 
-/* Writes a new session and its line of the audit log in one transaction. Of a principal that has live_max sessions already, those end
- * that a token was made for longest ago, each with a line; sessions through a program that acts for the person are counted apart, for each program, and so are
- * those by the key of a vCenter session. Sign-ons that other replicas write at the same moment may not be seen: the next one ends what is too many.
+/* Writes a new session and its line of the audit log in one transaction. If the principal has live_max sessions already, those whose last token is the oldest
+ * end, each with a line. Sessions through a program that acts for the person are counted apart, for each program, and so are sessions by the key of a vCenter
+ * session. Sign-ons that other replicas write at the same moment may not be counted: the next one ends the sessions that are too many.
  * ERR_EXISTS if the sid is taken, or the credential was used before, here or at another replica. */
 int session_store_open(struct store *store, const struct session_opening *opening, struct err *err);
 
-/* The same without lines and credential. */
+/* As session_store_open, without lines of the audit log and credential. */
 int session_store_insert(struct store *store, const struct session *s, unsigned live_max, struct err *err);
 
 /* Reads one, revoked or ended ones too; freed by session_free. ERR_NOT_FOUND. */
 int session_store_load(struct store *store, const char *sid, struct session **out, struct err *err);
 
-/* Reads, by sid, those of up to SESSION_LOAD_MAX that there are, revoked or ended ones too; in two statements, however many. *out (uninitialised) is given back
- * by session_list_done. */
+/* Reads the sessions with these sids, up to SESSION_LOAD_MAX, as far as they exist, revoked or ended ones too, ordered by sid; in two statements, however many.
+ * *out (uninitialised) is given back by session_list_done. */
 #define SESSION_LOAD_MAX 64U
 int session_store_load_some(struct store *store, const char *const *sids, size_t count, struct session_list *out,
                             struct err *err);
 
-/* Reads, by sid, those not revoked that end after now_ms, for start-up: `limit` at most, administrators first, then those that a token was made for last. *out
- * (uninitialised) is given back by session_list_done. */
+/* Reads sessions that are not revoked and end after now_ms, for start-up. If there are more than `limit`, administrators are chosen first, then the sessions
+ * with the newest tokens. Ordered by sid. *out (uninitialised) is given back by session_list_done. */
 int session_store_list_active(struct store *store, int64_t now_ms, size_t limit, struct session_list *out, struct err *err);
 
-/* A page of live sessions, by the names of their people and then by handle: the first 16 hex digits of the SHA-256 of the sid. Texts that are NULL do not
- * count. Further vCenters are not read. */
+/* A page of live sessions, ordered by the principal's name, then by handle: the first 16 hex digits of the SHA-256 of the sid. Texts that are NULL do not
+ * restrict. Further vCenters are not read. */
 #define SESSION_HANDLE_BYTES 17
 struct session_query {
     int64_t now_ms;
     const char *principal;                 /* id, or name in any case */
-    const char *handle;                    /* this one */
+    const char *handle;                    /* of the session wanted */
     const char *after_name, *after_handle; /* the last one of the page before */
     unsigned limit;
 };
@@ -70,16 +70,16 @@ int session_store_list(struct store *store, const struct session_query *query, s
 
 struct session_rotation {
     const char *sid;
-    const char *jti; /* the one the caller's token has; becomes old_jti */
+    const char *jti; /* of the caller's token; becomes old_jti */
     const char *new_jti;
     int64_t now_ms;
 };
-/* Exchanges the jti if it is still the current one, atomically: of several callers with one token exactly one gets 0. Others get
- * ERR_PRECONDITION (load and judge again). ERR_SESSION_ENDED if the session is unknown, revoked or past its end. */
+/* Exchanges the jti if it is still the current one, atomically: of several callers with the same token exactly one gets 0. The others
+ * get ERR_PRECONDITION (load and judge again). ERR_SESSION_ENDED if the session is unknown, revoked or past its end. */
 int session_store_rotate(struct store *store, const struct session_rotation *rotation, struct err *err);
 
-/* Writes what a directory said about the bearer when it was asked again; a session that has ended is left alone, without an error. Notes the change
- * only if something differs. */
+/* Writes what a directory said about the bearer when it was asked again. Leaves a revoked session as it is, without an error. Notes the change only if
+ * something differs. */
 struct session_news {
     const char *sid;
     const char *directory_mark;
@@ -87,7 +87,7 @@ struct session_news {
 };
 int session_store_update_person(struct store *store, const struct session_news *news, struct err *err);
 
-/* Revokes one session; doing it again keeps the first time and gives 0. The line, if not NULL, is written in the same transaction.
+/* Revokes a session; a second call keeps the first time and returns 0. The line, if not NULL, is written in the same transaction.
  * ERR_NOT_FOUND. */
 int session_store_revoke(struct store *store, const char *sid, int64_t now_ms, const struct audit_record *line, struct err *err);
 
@@ -116,11 +116,11 @@ struct store_tx;
 struct session_new {
     struct session_opening opening;
     const char *group_ids;
-    bool has_no_room; /* it ends as it begins, since newer ones of its principal are written with it */
+    bool has_no_room; /* written as revoked, since newer sessions of its principal are written with it and take the room */
 };
 
-#define SESSION_ROWS_FULL 2 /* no ERR_*: one of the principals would have too many, and nothing was written */
+#define SESSION_ROWS_FULL 2 /* no ERR_*: one of the principals would have too many sessions, and nothing was written */
 
-/* Writes 1 to SESSION_ROWS_MAX of them, either all with `once` or all without, in one round trip; with `begins` that starts the transaction, too.
+/* Writes 1 to SESSION_ROWS_MAX sessions, either all with `once` or all without, in one round trip; with `begins` the statement also starts the transaction.
  * AUDIT_TX_UNSETTLED (audit_tx.h), SESSION_ROWS_FULL, ERR_EXISTS. */
 int session_rows_write(struct store_tx *tx, const struct session_new *items, size_t count, bool begins, struct err *err);

@@ -7,10 +7,10 @@
 #include "err.h"
 #include "store_tx.h"
 
-/* Ends all live sessions that a condition of the program's own chooses ("principal_id = ?"; "sessions.sid", not "sid"), and notes them. Their codes and
- * cookies go with them. */
+/* Ends all live sessions that the SQL condition `whose` chooses ("principal_id = ?"; write "sessions.sid", not "sid"), a literal of the program, and notes
+ * them. Deletes their codes. */
 #define SESSION_TX_ARGS_MAX 3U
 int session_tx_end(struct store_tx *tx, const char *whose, struct db_args args, int64_t now_ms, struct err *err);
 
-/* Takes a vCenter away from all sessions that have it as a further one, and notes them. */
+/* Removes a vCenter from all sessions that have it as a further one, and notes them. */
 int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err);

@@ -46,13 +46,14 @@ struct user_list {
 };
 void user_list_done(struct user_list *list); /* NULL is allowed */
 
-/* Who is meant by a name: the one who has it in the very case, but for that of ASCII letters, else the only one who has it in any case (name_same). Borrowed; NULL: nobody, or several. */
+/* The user that a name means: the one with this name but for the case of ASCII letters, else the only one with it in any case (name_same). Borrowed; NULL:
+ * none, or several. */
 struct user *user_list_find(const struct user_list *users, const char *name);
 
 /* Reads all, without hashes. *out (uninitialised) is given back by user_list_done. */
 int user_store_list(struct store *store, struct user_list *out, struct err *err);
 
-/* Reads one by id or by name, with hash; freed by user_free. Whom a name means, user_list_find tells. ERR_NOT_FOUND. */
+/* Reads one by id or by name (as user_list_find), with hash; freed by user_free. ERR_NOT_FOUND. */
 int user_store_load(struct store *store, const char *id, struct user **out, struct err *err);
 int user_store_load_by_name(struct store *store, const char *name, struct user **out, struct err *err);
 

@@ -39,7 +39,7 @@ int vcenter_store_update(struct store *store, const struct vcenter *vc, const st
  * CHANGE_SESSION; parts that went with it are not noted one by one. */
 int vcenter_store_delete(struct store *store, const char *id, int64_t now_ms, const struct audit_record *audit, struct err *err);
 
-/* -- what kaasd logs in to a vCenter with: generations of sealed keys ---------------------- */
+/* -- credentials by which kaasd logs in to a vCenter, in generations ----------------------- */
 
 /* Rotation: add pending -> tell vCenter -> log in with it -> promote. After a crash in between there is an active and a
  * pending one; the caller tries both and then promotes or retires the pending one. */
@@ -62,9 +62,9 @@ CLEANUP_DEFINE(struct vcenter_credential, vcenter_credential_free);
  * pending one already: it may be the one vCenter knows, so it must be promoted or retired first. ERR_NOT_FOUND: no such vCenter. */
 int credential_store_add_pending(struct store *store, const struct vcenter_credential *c, unsigned *generation, struct err *err);
 
-/* In one transaction: the active one, if any, is retired and its sealed part deleted; this pending one becomes active. Promoting
- * the active one again changes nothing. With it the operation ends that this completes (NULL: none). ERR_NOT_FOUND, ERR_CONFLICT if it is
- * retired. Notes CHANGE_VCENTER. */
+/* Makes this pending credential active, and retires the active one, if any, deleting its sealed part; in one transaction. Promoting the
+ * active one again changes nothing. `end` is an operation that ends with it (NULL: none). ERR_NOT_FOUND, ERR_CONFLICT if it is retired.
+ * Notes CHANGE_VCENTER. */
 int credential_store_promote(struct store *store, const char *vcenter_id, unsigned generation, const struct operation_end *end,
                              struct err *err);
 
@@ -80,16 +80,17 @@ int credential_store_load(struct store *store, const char *vcenter_id, enum cred
 /* Beside the vCenter's own row, so that noting a repair does not count as a change of the vCenter. Goes with the vCenter. */
 
 struct registration_row {
-    unsigned registration_no; /* how often our record was made there; its last part of the version. 0: never */
-    bool is_certificate_due;  /* the record was written in a way that loses the certificate, which has not been proved since */
-    int64_t repaired_at_ms;   /* wall clock; 0: never */
-    char *repaired;           /* names of the members, "version, server"; NULL: never */
-    char *role_name;          /* the role we made there; NULL: none */
+    unsigned registration_no; /* how often our extension was registered there: the last part of its version. 0: never */
+    bool
+        is_certificate_due; /* the extension was written in a way that loses the login certificate; no login has proved it since */
+    int64_t repaired_at_ms; /* wall clock; 0: never */
+    char *repaired;         /* names of the members, "version, server"; NULL: never */
+    char *role_name;        /* the role we made there; NULL: none */
     int role_id;
-    char *role_principal; /* whom we gave it to, a line each: more than one after registrations that did not end; NULL: nobody */
+    char *role_principal; /* to whom we gave that role, a line each: several after registrations that did not end; NULL: nobody */
     int object_role_id;   /* the role that we made for objects; 0: none */
-    char *role_objects;   /* on which we gave it to the same: "Datacenter:datacenter-2 ..."; NULL: on none */
-    bool is_role_on_used; /* these were found, as what is used; false: somebody named them */
+    char *role_objects;   /* objects on which the same principals have that role: "Datacenter:datacenter-2 ..."; NULL: none */
+    bool is_role_on_used; /* kaasd found the objects, as those in use; false: somebody named them */
 };
 void registration_row_done(struct registration_row *row); /* frees the texts, zeroes; NULL is allowed */
 CLEANUP_DEFINE(struct registration_row, registration_row_done);
@@ -100,7 +101,7 @@ int registration_store_load(struct store *store, const char *vcenter_id, struct 
 /* Counts one more registration; *number is the new count. ERR_NOT_FOUND: no such vCenter. */
 int registration_store_count(struct store *store, const char *vcenter_id, unsigned *number, struct err *err);
 
-/* Notes that the login certificate must be set again, or that it has been proved. vCenter does not tell what it has stored. ERR_NOT_FOUND. */
+/* Notes that the login certificate must be set again (is_due), or that a login has proved it. vCenter does not tell what it has stored. ERR_NOT_FOUND. */
 int registration_store_set_due(struct store *store, const char *vcenter_id, bool is_due, struct err *err);
 
 /* Notes a repair and what was repaired (cut at 400 characters). ERR_NOT_FOUND. */
@@ -122,7 +123,7 @@ struct manifest_fetch {
     int64_t at_ms;                        /* wall clock; 0: none */
 };
 
-/* Keeps the newest fetch of a vCenter. Nothing happens if there is no such vCenter. */
+/* Keeps the newest fetch of a vCenter. Does nothing if there is no such vCenter. */
 int manifest_store_save(struct store *store, const char *vcenter_id, const struct manifest_fetch *fetch, struct err *err);
 
 /* Reads it; all zero if there was none. */
