@@ -1,4 +1,4 @@
-/* Alarms that turn with events: making, finding and removing them. Layer 2 (vim). General errors: vim.h.
+/* Alarms whose status follows events: making, finding and removing them. Layer 2 (vim). General errors: vim.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -10,7 +10,7 @@ struct vim_client;
 
 #define VIM_ALARM_TURNS_MAX 8
 
-/* An event of an extension (EventEx) at a vSphere cluster, and what it turns the alarm of that cluster to. */
+/* An event of an extension (EventEx) at a vSphere cluster, and the status that it gives to the alarm of that cluster. */
 struct vim_alarm_turn {
     const char *event_type; /* "com.cisco.kaas.cluster.failed" */
     const char *status;     /* "red", "yellow", "green" */
@@ -22,8 +22,8 @@ struct vim_alarm_spec {
     size_t turn_count; /* VIM_ALARM_TURNS_MAX at most */
 };
 
-/* Makes an alarm of all vSphere clusters: it is defined on the root folder, enabled, without actions of its own. Needs Alarm.Create there. ERR_EXISTS if
- * there is one of that name. */
+/* Makes an alarm for all vSphere clusters: defined on the root folder, enabled, without actions. Needs Alarm.Create on the root folder. ERR_EXISTS if there
+ * is one of that name. */
 int vim_create_alarm(struct vim_client *client, const struct vim_alarm_spec *spec, struct err *err);
 
 /* An alarm that is defined on the root folder. */

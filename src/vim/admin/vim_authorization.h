@@ -10,7 +10,7 @@
 
 struct vim_client;
 
-/* Whose privilege: exactly one of the two. */
+/* The person or session whose privileges are asked: exactly one of the two. */
 struct vim_subject {
     const char *session_key; /* UserSession.key; unknown or expired: everything is false, not an error */
     const char *user_name;   /* UPN or DOMAIN\user */
@@ -23,12 +23,12 @@ struct vim_privilege_query {
     size_t count;
 };
 
-/* For each cluster: does the subject hold the privilege? granted[i] belongs to clusters[i]. Asks in batches of
- * KAAS_VIM_PRIVILEGE_BATCH_COUNT; a cluster that is gone or that we cannot read is false and does not spoil the others.
+/* Sets granted[i] if the subject holds the privilege on clusters[i]. Asks in batches of KAAS_VIM_PRIVILEGE_BATCH_COUNT; a cluster that
+ * is gone or that we cannot read is false and does not affect the others.
  * ERR_NOT_FOUND: vCenter does not know the user name. */
 int vim_check_privileges(struct vim_client *client, const struct vim_privilege_query *query, bool *granted, struct err *err);
 
-/* What came of an object in a question about several. */
+/* The result for one object of a question about several. */
 enum vim_entity_state {
     VIM_ENTITY_JUDGED = 0,
     VIM_ENTITY_DENIED, /* there is such an object, but we may not ask about it: System.Read is missing there */
@@ -43,12 +43,12 @@ struct vim_objects_query {
     size_t count;
 };
 
-/* Which of the privileges does the subject hold on the root folder and on each cluster? Asked together, in batches as above. granted[p] and
- * states[0] belong to the root folder, granted[(1 + i) * privilege_count + p] and states[1 + i] to clusters[i]. Nothing is granted where an object was not judged. */
+/* Tells which of the privileges the subject holds on the root folder and on each cluster. Asked together, in batches as above. granted[p] and
+ * states[0] are of the root folder, granted[(1 + i) * privilege_count + p] and states[1 + i] of clusters[i]. All false for an object that was not judged. */
 int vim_check_objects(struct vim_client *client, const struct vim_objects_query *query, bool *granted,
                       enum vim_entity_state *states, struct err *err);
 
-/* The root folder, for people: they know it by its name, too. */
+/* The id and name of the root folder, for messages to people. */
 struct vim_root {
     char moref[128], name[256];
 };
@@ -61,7 +61,7 @@ struct vim_root_query {
     size_t count;
 };
 
-/* For each privilege: does the subject hold it on the root folder (where global ones are judged)? granted[i] belongs to privileges[i]. */
+/* Sets granted[i] if the subject holds privileges[i] on the root folder, where vCenter judges global privileges. */
 int vim_check_root_privileges(struct vim_client *client, const struct vim_root_query *query, bool *granted, struct err *err);
 
 /* -- roles: making a least-privilege one, giving it to an account, removing it ------------------------------------- */
@@ -83,7 +83,7 @@ struct vim_role_change {
 };
 int vim_update_role(struct vim_client *client, const struct vim_role_change *change, struct err *err);
 
-/* Removes a role. With `even_if_used` the permissions that name it go, too; without, ERR_CONFLICT says that somebody has it. Needs
+/* Removes a role. With `even_if_used` also the permissions that name it; without, ERR_CONFLICT if there is such a permission. Needs
  * Authorization.ModifyRoles on the root folder. ERR_NOT_FOUND. */
 int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, struct err *err);
 
@@ -117,7 +117,7 @@ struct vim_grant {
  * Authorization.ModifyPermissions there. ERR_NOT_FOUND for an unknown user, role or object. */
 int vim_grant_role(struct vim_client *client, const struct vim_entity *entity, const struct vim_grant *grant, struct err *err);
 
-/* The permissions that stand on the object itself, not inherited ones. Needs System.Read there. ERR_NOT_FOUND: no such object. */
+/* Lists the permissions of the object itself, not inherited ones. Needs System.Read there. ERR_NOT_FOUND: no such object. */
 int vim_list_permissions(struct vim_client *client, const struct vim_entity *entity, struct vim_permission_list *out,
                          struct err *err);
 
@@ -125,7 +125,7 @@ int vim_list_permissions(struct vim_client *client, const struct vim_entity *ent
 int vim_remove_permission(struct vim_client *client, const struct vim_entity *entity, const char *principal, bool is_group,
                           struct err *err);
 
-/* -- places of the inventory that a permission may stand on, by their inventory paths --------------------------------- */
+/* -- objects of the inventory that can have permissions, with their inventory paths ----------------------------------- */
 
 struct vim_place {
     char *type, *moref; /* "Datacenter", "datacenter-2" */

@@ -1,8 +1,8 @@
 /* Extension records of vCenter, all members. Layer 2 (vim).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The structs only point: whoever builds a record on the stack keeps its texts alive for the call; a record that was read owns
- * its memory through `owner`. To change a found one: copy the struct, replace pointers, update, free the found one last.
+ * The structs only point: a caller that builds a record on the stack keeps its texts alive for the call; a record that was read owns
+ * its memory through `owner`. To change one that was read: copy the struct, replace pointers, update, and free the read one last.
  * Texts are NULL where unset; lists are pointer and count. General errors: vim.h. */
 #pragma once
 
@@ -33,7 +33,7 @@ struct vim_ext_server {
     const char *company, *type;
     struct vim_texts admin_emails; /* one or more */
     const char *thumbprint;        /* "AB:CD:..." */
-    const char *certificate;       /* PEM; since API 8.0.2.0, left out below */
+    const char *certificate;       /* PEM; sent only from API 8.0.2.0 on */
 };
 struct vim_ext_client {
     const char *version;

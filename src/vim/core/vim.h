@@ -1,7 +1,7 @@
 /* One vCenter endpoint: making the client, connecting, our own session. Layer 2 (vim).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What one can ask then: vim_session.h (other people's sessions), vim_authorization.h, vim_watch.h, vim_extension.h.
+ * Calls of a connected client: vim_session.h (other people's sessions), vim_authorization.h, vim_watch.h, vim_extension.h.
  *
  * A client holds one session cookie and up to KAAS_VIM_CONTEXTS_COUNT connections that share it. All functions but
  * vim_client_free may be called from several threads at once; each call blocks (worker pools only). More than KAAS_VIM_QUEUE_COUNT_MAX
@@ -30,9 +30,9 @@ struct vim_options {
     unsigned port;                          /* SDK endpoint, normally 443 */
     const char *ca_pem;                     /* trust: exactly one of these two */
     const uint8_t *pin_sha256;              /* 32 bytes, SHA-256 of the leaf certificate */
-    const char *instance_uuid;              /* of the vCenter that must be there; NULL: whichever */
+    const char *instance_uuid;              /* of the vCenter that must answer; NULL: any */
     const char *user_agent;                 /* shown in vCenter's session list */
-    const struct net_policy *networks;      /* where it may be; outlives the client; NULL: anywhere */
+    const struct net_policy *networks;      /* in which the vCenter may be; outlives the client; NULL: anywhere */
     unsigned tunnel_port;                   /* plain-HTTP CONNECT proxy for certificate login (80); 0: strategy off */
     unsigned direct_port;                   /* port where vpxd itself ends TLS; 0: strategy off */
     long connect_timeout_ms;                /* 0: KAAS_VIM_CONNECT_TIMEOUT_MS */
@@ -59,9 +59,9 @@ struct vim_about {
 };
 void vim_about_done(struct vim_about *about); /* NULL is allowed */
 
-/* Negotiates the API version and reads ServiceContent; needs no login. Done by itself by the first other call, and may be repeated
- * after an upgrade of vCenter. `out` may be NULL. ERR_UPSTREAM when this is no vCenter (an ESXi host) or it is older than API 6.5, ERR_CONFLICT when it is
- * another vCenter than vim_options.instance_uuid says. */
+/* Negotiates the API version and reads ServiceContent; needs no login. The first other call does this by itself; it may be repeated after an upgrade of
+ * vCenter. `out` may be NULL. ERR_UPSTREAM if the server is no vCenter (an ESXi host) or older than API 6.5, ERR_CONFLICT if it is another vCenter than
+ * vim_options.instance_uuid. */
 int vim_connect(struct vim_client *client, struct vim_about *out, struct err *err);
 
 /* True if API version `version` ("8.0.2.0") is known and not older than `minimum`. */
@@ -84,17 +84,17 @@ struct vim_extension_login {
     const char *cert_pem, *key_pem; /* the login certificate and its key */
 };
 
-/* Logs in as an extension (LoginExtensionByCertificate). Only this call takes the strategy's way; the cookie then serves on the
+/* Logs in as an extension (LoginExtensionByCertificate). Only this call goes through the strategy's port; the cookie is then valid on the
  * normal port. ERR_CREDENTIALS: key not registered or certificate not the stored one; ERR_UPSTREAM: vCenter did not get the
- * certificate on this way; ERR_CONFIG: the strategy's port is 0 or the PEM texts are bad. */
+ * certificate this way; ERR_CONFIG: the strategy's port is 0 or the PEM texts are bad. */
 int vim_login_extension(struct vim_client *client, const struct vim_extension_login *login, struct err *err);
 
-/* Finds out whether certificate login works this way, with any certificate and key, registered or not: 0 if vCenter got the
- * certificate. Leaves our session alone; a session that comes of it is logged out. Errors as vim_login_extension. */
+/* Finds out whether certificate login works with this strategy, with any certificate and key, registered or not: 0 if vCenter got the
+ * certificate. Leaves our session alone; if the login makes a session, that is logged out. Errors as vim_login_extension. */
 int vim_probe_extension_login(struct vim_client *client, const struct vim_extension_login *login, struct err *err);
 
-/* How to log in again when vCenter has forgotten the session: `fn` calls vim_login_password or vim_login_extension. It runs under
- * the session lock, once for all threads that noticed; the call that met NotAuthenticated is then repeated once. */
+/* Sets how to log in again when vCenter has forgotten the session: `fn` calls vim_login_password or vim_login_extension. It runs under
+ * the login lock, once for all threads that noticed; a call that met NotAuthenticated is then repeated. */
 typedef int vim_login_fn(struct vim_client *client, void *arg, struct err *err);
 void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg);
 
@@ -102,8 +102,8 @@ void vim_set_login(struct vim_client *client, vim_login_fn *fn, void *arg);
  * ERR_NOT_REGISTERED without a function. */
 int vim_ensure_session(struct vim_client *client, struct err *err);
 
-/* Asks the server's time: keeps the session alive and proves that it lives (logging in again where vim_set_login allows). It has KAAS_VIM_KEEPALIVE_TIMEOUT_MS at
- * most. */
+/* Asks the server's time, which keeps the session alive and proves that it is (logging in again where vim_set_login allows). The question may take
+ * KAAS_VIM_KEEPALIVE_TIMEOUT_MS at most. */
 int vim_keepalive(struct vim_client *client, struct err *err);
 
 /* Asks the server's time, in milliseconds since 1970 UTC. Compare with clock_wall_ms() right before and after. */
@@ -124,26 +124,26 @@ void vim_user_session_done(struct vim_user_session *session);
 /* A copy of the UserSession that our login gave; freed by vim_user_session_done. ERR_NOT_FOUND without session. */
 int vim_get_own_session(struct vim_client *client, struct vim_user_session *out, struct err *err);
 
-/* The same after a login under way has brought its session: whatever session of this client the vCenter showed before the call is this one, or
- * has been replaced. Blocks as long as that login. Not from within a vim_login_fn. */
+/* As vim_get_own_session, but waits for a login under way: so any other session of this client that vCenter showed before the call has been
+ * replaced. Blocks as long as that login. Not from within a vim_login_fn. */
 int vim_get_settled_session(struct vim_client *client, struct vim_user_session *out, struct err *err);
 
-/* True, once, if a session of this client's making may have been left behind at vCenter: the answer to a login was lost, or a logout did
- * not get through. Memory only. */
+/* True if this client may have left a session behind at vCenter: the answer to a login was lost, or a logout did not get through. Clears the
+ * hint. Memory only. */
 bool vim_take_orphan_hint(struct vim_client *client);
 
-/* Logs out and forgets the cookie, also when vCenter does not answer; waits for a login under way, so that afterwards only a login that
- * began later makes a session. Not from within a vim_login_fn. 0 without a session. */
+/* Logs out and forgets the cookie, also when vCenter does not answer. Waits for a login under way first, so that its session ends, too.
+ * Not from within a vim_login_fn. 0 without a session. */
 int vim_logout(struct vim_client *client, struct err *err);
 
-/* Logs out and in again, by `fn` or by that of vim_set_login if it is NULL, before anybody else can log in. That a login was refused a moment ago
- * does not count: something has been changed. The old session ends either way. Not from within a vim_login_fn. Errors of `fn` as it gives them,
+/* Logs out and in again, by `fn`, or if that is NULL by the function of vim_set_login; no other thread can log in between. The pause after a refused
+ * login is skipped, since the caller has changed something. The old session ends also if the login fails. Not from within a vim_login_fn. Errors of `fn`,
  * else as vim_ensure_session. */
 int vim_replace_session(struct vim_client *client, vim_login_fn *fn, void *arg, struct err *err);
 
-/* Logs in anew by the function of vim_set_login, although there is a session: that goes on until the new one has taken its place, and if there is no
- * new one; then it is logged out. A refusal of a moment ago does not count. Not from within a vim_login_fn. Errors as vim_ensure_session. */
+/* Logs in by the function of vim_set_login, although there is a session. The old session stays in use until the new one has replaced it, and is then
+ * logged out; if the login fails, it stays. The pause after a refused login is skipped. Not from within a vim_login_fn. Errors as vim_ensure_session. */
 int vim_exchange_session(struct vim_client *client, struct err *err);
 
-/* vim_logout within so much time, on a connection of its own: works after vim_client_cancel too. */
+/* As vim_logout, within `timeout_ms`, on a connection of its own, and without waiting for a login: works after vim_client_cancel, too. */
 int vim_logout_within(struct vim_client *client, long timeout_ms, struct err *err);

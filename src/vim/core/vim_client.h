@@ -28,15 +28,15 @@ void vim_breaker_leave(struct vim_breaker *breaker, int64_t now_ms, int outcome,
 
 /* -- the client ---------------------------------------------------------------------------------------------------- */
 
-/* How often a lost session is renewed for one call: the one that another thread has made meanwhile may be gone as well; after that it is ours
- * that was refused. */
+/* How often a lost session is renewed for one call: a first new session may be that of another thread and gone as well; the second one is made for this
+ * call. */
 #define VIM_RENEWALS_MAX 2U
 
 struct vim_client {
     /* fixed after vim_client_new */
     char *host; /* as in URLs: IPv6 in brackets */
     char *verify_host, *peer, *url, *versions_url, *ca_pem, *user_agent;
-    char *instance_uuid; /* NULL: whichever vCenter is there */
+    char *instance_uuid; /* of the vCenter that must answer; NULL: any */
     uint8_t pin_sha256[32];
     unsigned port, tunnel_port, direct_port;
     struct vim_route route;
@@ -51,10 +51,10 @@ struct vim_client {
     pthread_cond_t changed;
     struct vim_context *contexts[KAAS_VIM_CONTEXTS_COUNT];
     unsigned context_count, waiting;
-    struct vim_context *beside; /* list of contexts that others own, so that they can be cancelled */
+    struct vim_context *beside; /* list of contexts outside the pool, so that they can be cancelled */
     bool is_canceled, is_connected;
     bool may_have_orphan;           /* vim_take_orphan_hint */
-    int64_t login_refused_until_ms; /* after refused credentials: do not lock the account by asking again and again */
+    int64_t login_refused_until_ms; /* no login before this, after refused credentials: the account must not get locked */
     struct vim_breaker breaker;
     struct vim_content content;
     char *cookie;        /* secret; NULL: no session */
@@ -64,7 +64,7 @@ struct vim_client {
 
 /* As whom an operation is sent. */
 enum vim_identity {
-    VIM_AS_US,     /* with our session; made where needed; repeated once after NotAuthenticated */
+    VIM_AS_US,     /* with our session, made where needed; repeated after NotAuthenticated, VIM_RENEWALS_MAX times */
     VIM_AS_NOBODY, /* without a cookie */
     VIM_AS_GIVEN,  /* with vim_run.cookie */
 };
@@ -93,7 +93,7 @@ int vim_client_run_on(struct vim_client *client, struct vim_context *ctx, const 
 void vim_client_put_beside(struct vim_client *client, struct vim_context *ctx);
 void vim_client_take_beside(struct vim_client *client, struct vim_context *ctx);
 
-/* Which session the client has now; *has_cookie: it has one. The number counts sessions. */
+/* The number of the client's newest session; *has_cookie: the client has a session now. */
 uint64_t vim_client_current_session(struct vim_client *client, bool *has_cookie);
 
 /* Notes how a login or logout ended: without an answer nobody knows whether there is a session now (vim_take_orphan_hint). Returns rc. */

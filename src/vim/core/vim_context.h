@@ -48,12 +48,12 @@ struct vim_context {
     void *conn;                      /* opened by the first exchange; atomic */
     bool is_canceled;                /* atomic */
     bool is_busy;                    /* guarded by the client's lock */
-    struct vim_context *next_beside; /* of those beside the pool; guarded by the client's lock */
+    struct vim_context *next_beside; /* next one outside the pool; guarded by the client's lock */
     long timeout_ms;                 /* of the next exchange; 0: the route's */
-    size_t reply_max_bytes;          /* 0: what the operation may need */
+    size_t reply_max_bytes;          /* limit of the next answer; 0: that of the operation */
     const char *operation;           /* of the current call, static */
     char *cookie;                    /* sent with each call; secret; NULL: none */
-    char *cookie_seen;               /* raw value that the last answers set; secret; NULL: none */
+    char *cookie_seen;               /* raw value of the cookie that an answer has set; secret; NULL: none */
     struct vim_content content;
     struct vim_fault fault; /* of the last call that failed */
     struct strbuf request, reply;
@@ -88,7 +88,7 @@ int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long 
 
 /* -- around each SOAP call: putting texts in, turning the outcome into an error ------------------------------------ */
 
-/* Declares `request` of operation `op` of the managed object `id`, with what members are given beside, and `response`. */
+/* Declares `request` of operation `op` on the managed object `id`, with the further members that are given, and `response`. */
 #define VIM_REQUEST(ctx, op, type, id, ...)                                                      \
     struct _vim25__##op request = {._USCOREthis = vim_in_ref((ctx), (type), (id)), __VA_ARGS__}; \
     struct _vim25__##op##Response response
@@ -114,7 +114,7 @@ char *vim_in_secret(struct vim_context *ctx, const char *text, const char *what)
 char **vim_in_texts(struct vim_context *ctx, const char *const *texts, size_t count, const char *what);
 /* A reference to a managed object. */
 struct vim25__ManagedObjectReference *vim_in_ref(struct vim_context *ctx, const char *type, const char *id);
-/* Zeroed room; NULL (and ctx->err) without memory, or for no items. */
+/* Zeroed memory for `count` items; NULL without memory (noted in ctx->err), or for no items. */
 void *vim_in_alloc(struct vim_context *ctx, size_t count, size_t size);
 
 /* "vCenter's answer to OP lacks X": ERR_PROTOCOL. */

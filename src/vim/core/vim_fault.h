@@ -4,7 +4,7 @@
 
 #include "err.h"
 
-/* The faults that somebody decides by; all others are OTHER and differ in name and code only. */
+/* The faults on which callers decide; all others are OTHER and differ in name and code only. */
 enum vim_fault_kind {
     VIM_FAULT_NONE = 0,
     VIM_FAULT_OTHER,
@@ -15,7 +15,7 @@ enum vim_fault_kind {
     VIM_FAULT_METHOD_NOT_FOUND,
     VIM_FAULT_BAD_VERSION,
     VIM_FAULT_STALE,    /* a collector's version that the server does not know (any more) */
-    VIM_FAULT_CANCELED, /* by the server, which is going down, or by somebody who ended the wait; never by us */
+    VIM_FAULT_CANCELED, /* the server goes down, or somebody else has ended the wait; never we ourselves */
 };
 
 /* Texts are cut where they do not fit, and hold no control characters. All-zero is "no fault". */

@@ -7,7 +7,7 @@
 
 #include "vim_context.h"
 
-/* What it means that a property is not there. */
+/* What a property that is missing in an answer means. */
 enum vim_occurrence {
     VIM_OPTIONAL,  /* unset, not readable or of a type we do not know: NULL */
     VIM_MAY_UNSET, /* unset: NULL; not readable: the fault as an error */
@@ -20,13 +20,13 @@ struct vim_property {
     enum vim_occurrence occurrence;
 };
 
-/* Finds property `name` of `object` and checks that its value has gSOAP type `type` (SOAP_TYPE_...). *out lives until the next page or
- * reset. ERR_PROTOCOL for another type; a fault of the missing set as by vim_fault_report. A missing property because of
+/* Finds a property of `object` and checks that its value has the gSOAP type property->type (SOAP_TYPE_...). *out lives until the next page or
+ * reset. ERR_PROTOCOL for another type; the error of vim_fault_report for a fault in the missing set. A property that is missing because of
  * NotAuthenticated is always an error and sets ctx->fault. */
 int vim_property_get(struct vim_context *ctx, const struct vim25__ObjectContent *object, const struct vim_property *property,
                      const void **out, struct err *err);
 
-/* May nothing that was asked of the object be read, for lack of a privilege? A lost session is no such lack. */
+/* True if no property that was asked of the object may be read, for lack of a privilege. A lost session is no such lack. */
 bool vim_object_is_denied(const struct vim25__ObjectContent *object);
 
 /* Called for each object of each page; a negative return ends the reading with it. */
@@ -36,7 +36,7 @@ typedef int vim_object_fn(struct vim_context *ctx, const struct vim25__ObjectCon
  * ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
 int vim_retrieve(struct vim_context *ctx, struct vim25__PropertyFilterSpec *spec, vim_object_fn *fn, void *arg, struct err *err);
 
-/* One property of one object. ERR_PROTOCOL if the answer holds no object. */
+/* Reads one property of one object. ERR_PROTOCOL if the answer holds no object. */
 struct vim_one {
     const char *type, *id, *path;
 };
@@ -56,21 +56,21 @@ void vim_in_paths(struct vim_context *ctx, struct vim25__PropertySpec *out, cons
 /* Makes a view of all objects of these types (ended by NULL) below the root folder; it ends with the session at the latest. */
 int vim_create_view(struct vim_context *ctx, const char *const *types, char out[VIM_VIEW_BYTES], struct err *err);
 
-/* Best effort: silent about failures, and leaves ctx->fault alone. */
+/* Destroys a view. Tells no failure, and leaves ctx->fault alone. */
 void vim_destroy_view(struct vim_context *ctx, const char *view);
 
 /* Makes an ObjectSpec lead from the view, which is left out, to the objects in it; and from those by `next` on, if given. */
 void vim_in_view(struct vim_context *ctx, struct vim25__ObjectSpec *out, struct vim25__TraversalSpec *next);
 
-/* From where it is applied, up through `parent` to the root. NULL without memory. */
+/* A TraversalSpec that leads from an object up through `parent` to the root. NULL without memory. */
 struct vim25__TraversalSpec *vim_in_way_up(struct vim_context *ctx);
 
-/* Makes a collector of the events that tell of permissions, roles and ended sessions: vim_watch.c. */
+/* Makes an EventHistoryCollector for the events about permissions, roles and ended sessions (vim_watch.c). */
 int vim_collect_permission_events(struct vim_context *ctx, char out[VIM_VIEW_BYTES], struct err *err);
 
 /* Copies the id that an operation gave. ERR_PROTOCOL, naming `what`, if there is none or it is too long. */
 int vim_keep_id(struct vim_context *ctx, const struct vim25__ManagedObjectReference *ref, const char *what,
                 char out[VIM_VIEW_BYTES], struct err *err);
 
-/* Makes a name of one line, and turns vCenter's %2f, %5c and %25 back, in place. */
+/* Makes a name one line, and unescapes vCenter's %2f, %5c and %25, in place. */
 void vim_unescape_name(char *name);

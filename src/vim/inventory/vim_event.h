@@ -17,8 +17,8 @@ struct vim_event_argument {
     const char *name, *text;
 };
 
-/* An EventEx about a vSphere cluster. Texts are borrowed. vCenter makes the text that people read out of the arguments, in their language, by the
- * texts of the extension that names `type` in its eventList. */
+/* An EventEx about a vSphere cluster. Texts are borrowed. vCenter composes the text that people read from the arguments, in their language, by the
+ * message texts of the extension that names `type` in its eventList. */
 struct vim_event {
     const char *type;                           /* "com.cisco.kaas.cluster.added" */
     const char *severity;                       /* "info", "warning", "error" */
@@ -28,11 +28,11 @@ struct vim_event {
     size_t argument_count;                      /* VIM_EVENT_ARGUMENTS_MAX at most */
 };
 
-/* Posts an event (EventManager.PostEvent). Not asked again when the answer is lost: the event may be there then. ERR_UPSTREAM_DENIED
+/* Posts an event (EventManager.PostEvent). Not sent again when the answer is lost: the event may be in vCenter then. ERR_UPSTREAM_DENIED
  * without Global.LogEvent on the vSphere cluster; ERR_UPSTREAM if vCenter refuses the event; ERR_NOT_FOUND if there is no such cluster;
  * ERR_UNPROCESSABLE for more arguments than are allowed. */
 int vim_post_event(struct vim_client *client, const struct vim_event *event, struct err *err);
 
-/* Looks for the event with this VIM_EVENT_ID among the newest events of `event->type` at the vSphere cluster: vCenter gives 1000 at most. What is
- * beyond `type`, `cluster_moref` and that argument is not looked at. ERR_NOT_FOUND if there is no such cluster. */
+/* Looks for the event with this VIM_EVENT_ID among the newest events of `event->type` at the vSphere cluster: vCenter gives 1000 at most. Only
+ * `type`, `cluster_moref` and that argument of `event` are used. ERR_NOT_FOUND if there is no such cluster. */
 int vim_find_event(struct vim_client *client, const struct vim_event *event, bool *is_there, struct err *err);

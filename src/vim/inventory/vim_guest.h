@@ -1,7 +1,7 @@
 /* What the guests of virtual machines report of their network. Layer 2 (vim).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A guest reports what its VMware Tools say: whoever owns the machine decides. General errors: vim.h. */
+ * VMware Tools in the guest report these addresses, so the owner of a machine can make it report anything. General errors: vim.h. */
 #pragma once
 
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct vim_guest_addresses {
 };
 void vim_guest_addresses_done(struct vim_guest_addresses *addresses); /* NULL is allowed */
 
-/* Lists the addresses; what is beyond VIM_GUEST_ADDRESSES_MAX is left out. Machines that are off or without Tools report none. *out (uninitialised) is set
- * on success only. ERR_NOT_FOUND: there is no such cluster. */
+/* Lists the addresses of the machines and adapters that the query chooses, VIM_GUEST_ADDRESSES_MAX at most. Machines that are off or without Tools report
+ * none. *out (uninitialised) is set on success only. ERR_NOT_FOUND: there is no such cluster. */
 int vim_list_guest_addresses(struct vim_client *client, const struct vim_guest_query *query, struct vim_guest_addresses *out,
                              struct err *err);

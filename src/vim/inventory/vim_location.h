@@ -15,11 +15,11 @@ struct vim_location {
     char host[VIM_LOCATION_TEXT_BYTES];      /* managed object id; "": not told */
     char host_name[VIM_LOCATION_TEXT_BYTES]; /* as vCenter calls it */
     struct {
-        char name[VIM_LOCATION_TEXT_BYTES], url[VIM_LOCATION_TEXT_BYTES]; /* the url is that of no other datastore */
+        char name[VIM_LOCATION_TEXT_BYTES], url[VIM_LOCATION_TEXT_BYTES]; /* no two datastores have the same url */
     } datastores[VIM_LOCATION_DATASTORES_MAX];
-    size_t datastore_count; /* what is beyond is left out */
+    size_t datastore_count; /* further datastores are left out */
 };
 
-/* Finds a virtual machine by its BIOS UUID and tells where it is; of several any one. Guests read that UUID in one of two orders of its bytes, by the version
- * of their virtual hardware: both are looked for. ERR_NOT_FOUND if there is none, or we may not see it. *out is set on success only. */
+/* Finds a virtual machine by its BIOS UUID and tells where it is; of several any one. Guests read that UUID in one of two byte orders, depending on the
+ * version of their virtual hardware: both are looked for. ERR_NOT_FOUND if there is none, or we may not see it. *out is set on success only. */
 int vim_lookup_location(struct vim_client *client, const char *bios_uuid, struct vim_location *out, struct err *err);

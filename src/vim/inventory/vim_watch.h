@@ -1,4 +1,4 @@
-/* Live watching: what changes in a vCenter, told as it happens. Layer 2 (vim).
+/* Watches a vCenter: tells its objects, and their changes as they happen. Layer 2 (vim).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * One watch is one pending WaitForUpdatesEx call. It has a connection and a PropertyCollector of its own, beside the pool of its
@@ -42,7 +42,7 @@ enum vim_watch_member {
     VIM_WATCH_TEMPLATE = 1 << 8,
 };
 
-/* What is told of. Clusters lead to their datacenter through folders: cluster -> folder -> ... -> datacenter. */
+/* Kinds of objects that a watch tells of. Clusters lead to their datacenter through folders: cluster -> folder -> ... -> datacenter. */
 enum vim_object_kind {
     VIM_OBJECT_CLUSTER,    /* also the plain ComputeResource that stands above a host outside of any cluster */
     VIM_OBJECT_DATACENTER, /* above some cluster */
@@ -58,7 +58,7 @@ struct vim_watch_object {
     enum vim_object_kind kind;
     enum vim_watch_op op;
     unsigned unset;
-    bool is_plain;            /* of a cluster: it is none */
+    bool is_plain;            /* VIM_OBJECT_CLUSTER: it is a plain ComputeResource, no vSphere cluster */
     const char *moref;        /* never NULL */
     const char *name;         /* of all but folders; vCenter's %2f, %5c and %25 turned back */
     const char *parent_moref; /* of a cluster or folder: the folder or datacenter above; of a host: the compute resource */
@@ -71,7 +71,7 @@ struct vim_watch_object {
     bool has_in_maintenance, in_maintenance; /* of a host */
 };
 
-/* Who is told. Each function may be NULL; a negative return ends vim_watch_next with it, and the next one starts anew. They run in
+/* The functions that a watch calls. Each may be NULL; a negative return ends vim_watch_next with it, and the next call starts anew. They run in
  * the thread of vim_watch_next, without locks of ours. */
 struct vim_watch_events {
     void *arg;
@@ -81,11 +81,11 @@ struct vim_watch_events {
     /* The whole list of registered keys; `own` is the record with our key, NULL if there is none. Also told when only some
      * member of some record changed. Not told at all if we may not read the list. */
     int (*extensions)(void *arg, const struct vim_key_list *keys, const struct vim_extension *own, struct err *err);
-    /* Somebody's permissions changed, or an administrator ended a session of theirs, told by an event of vCenter: those of `user` ("VSPHERE.LOCAL\\alice", as vCenter writes
-     * it), or with NULL those of a group, a role, or more than was told: of everybody. What happened before `restarted` is not
-     * told: take that as everybody, too. */
+    /* An event of vCenter says that permissions changed or an administrator ended a session: those of `user` ("VSPHERE.LOCAL\\alice", as vCenter writes
+     * it). A NULL `user` means everybody: a group or role changed, or events may have been missed. Events before `restarted` are not told: after it,
+     * assume changes for everybody, too. */
     int (*permissions)(void *arg, const char *user, struct err *err);
-    /* The picture is whole: the last answer of an update has been told. */
+    /* The last answer of an update has been told: what was told since `restarted` is complete. */
     int (*settled)(void *arg, struct err *err);
 };
 
@@ -93,10 +93,10 @@ struct vim_watch_events {
  * ERR_NOMEM. */
 int vim_watch_new(struct vim_client *client, const struct vim_watch_options *options, struct vim_watch **out, struct err *err);
 
-/* Waits for news and tells them, up to `settled`; 0 also when the wait ended without any. Makes the session and what it watches
- * with first where they are missing. When vCenter has forgotten session, collector or version, everything is made anew, once, and
- * `restarted` comes first. After an error the next call starts anew; wait a little before it (it is not done here). Asks a
- * server that answers without news, or ever again, no more than a few times per second. One thread at a time.
+/* Waits for changes and tells them, up to `settled`; 0 also when the wait ended without any. First makes the session, collector and views
+ * where they are missing. When vCenter has forgotten session, collector or version, everything is made anew, once, and `restarted` comes
+ * first. After an error the next call starts anew; the caller waits a little before it. A server that answers at once, with or without
+ * changes, is asked no more than a few times per second. One thread at a time.
  * Errors: vim.h; ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects; ERR_NOT_REGISTERED without a way to log in. A peer that
  * vanished is noticed within KAAS_VIM_WATCH_MARGIN_MS after the wait should have ended, mostly earlier. */
 int vim_watch_next(struct vim_watch *watch, const struct vim_watch_events *events, struct err *err);
@@ -110,7 +110,7 @@ void vim_watch_cancel(struct vim_watch *watch);
 void vim_watch_free(struct vim_watch *watch);
 CLEANUP_DEFINE(struct vim_watch, vim_watch_free);
 
-/* Reads the clusters that our session may see once, with the folders and datacenters above them: tells `restarted`, perhaps again when
- * the session was lost on the way, and each as an `object` that enters; both functions are needed. An object may be told twice.
+/* Reads once the clusters that our session may see, with the folders and datacenters above them: calls `restarted`, again if the session was
+ * lost on the way, and `object` with VIM_WATCH_ENTER for each; both functions are needed. An object may be told twice.
  * ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
 int vim_read_clusters(struct vim_client *client, const struct vim_watch_events *events, struct err *err);
