@@ -9,7 +9,7 @@
 
 #include "gss_acceptor.h"
 
-/* A credential that no other thread uses meanwhile. */
+/* A credential that one thread at a time uses. */
 struct gss_slot {
     struct gss_slot *next;
     gss_cred_id_t cred;
@@ -24,10 +24,10 @@ struct gss_acceptor {
     pthread_mutex_t lock; /* guards what is below */
     struct gss_slot *idle;
     krb5_keytab keys; /* in memory; NULL: the file cannot be read */
-    struct stat seen; /* of the file that it was read from */
+    struct stat seen; /* of the file from which `keys` was read */
     bool was_seen;
-    unsigned long generation;
-    char why[GSS_TEXT_BYTES]; /* it cannot be read */
+    unsigned long generation; /* rises when the file is read again */
+    char why[GSS_TEXT_BYTES]; /* why there are no keys */
     struct gss_keys list;
 };
 
@@ -41,12 +41,12 @@ struct gss_negotiation {
 
 /* -- gss_keytab.c: need the lock -- */
 
-/* Reads the file again if it is another one than before. False, with acceptor->why, if there are no keys. */
+/* Reads the file again if it has changed. False, with acceptor->why, if there are no keys. */
 bool gss_keytab_refresh(struct gss_acceptor *acceptor);
 void gss_keytab_drop(struct gss_acceptor *acceptor);
 bool gss_takes_enctype(const struct gss_acceptor *acceptor, int enctype);
 
-/* -- gss_accept.c: of both sides -- */
+/* -- gss_accept.c: for acceptor and initiator -- */
 
 extern const gss_OID_desc gss_oid_krb5, gss_oid_spnego;
 bool gss_is_krb5(const gss_OID_desc *mech); /* NULL: no */

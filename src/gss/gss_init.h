@@ -1,7 +1,8 @@
-/* Signing in to somebody else's service by Kerberos: the client's side of SPNEGO. Layer 2 (gss).
+/* Signs in to another service by Kerberos: the client's side of SPNEGO. Layer 2 (gss).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Mutual: it ends well only if the service has proved that it holds the key which our ticket is made for. Credentials are never delegated. RFC 4178, RFC 4559. */
+ * Mutual: the sign-in succeeds only if the service proves that it has the key that our ticket is made for. Credentials are never delegated.
+ * RFC 4178, RFC 4559. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,29 +22,29 @@ struct gss_target {
     size_t binding_bytes;
 };
 
-/* Begins, with the ticket that this thread has (gss_ticket.h); all calls are to be made in that thread. ERR_NOMEM, ERR_CREDENTIALS (no ticket). */
+/* Makes an initiator that uses the ticket of this thread (gss_ticket.h); all calls must be made in that thread. ERR_NOMEM, ERR_CREDENTIALS (no ticket). */
 int gss_initiator_new(const struct gss_target *target, struct gss_initiator **out, struct err *err);
 void gss_initiator_free(struct gss_initiator *initiator); /* NULL is allowed */
 CLEANUP_DEFINE(struct gss_initiator, gss_initiator_free);
 
 enum gss_init_fault {
     GSS_INIT_FAULT_NONE,
-    GSS_INIT_FAULT_TOKEN,   /* what came is no token, or one of another negotiation */
+    GSS_INIT_FAULT_TOKEN,   /* the service sent no token, or one of another negotiation */
     GSS_INIT_FAULT_SKEW,    /* the service says that the clocks differ by too much */
-    GSS_INIT_FAULT_BINDING, /* bindings do not fit */
-    GSS_INIT_FAULT_REFUSED, /* the service says no, or that it cannot read our ticket */
+    GSS_INIT_FAULT_BINDING, /* the channel bindings of both sides differ */
+    GSS_INIT_FAULT_REFUSED, /* the service refuses us, or cannot read our ticket */
 };
 
 struct gss_init_step {
-    bool is_proved; /* both sides have proved who they are; nothing else comes, but perhaps a last token */
-    uint8_t *token; /* to be sent; NULL: nothing */
+    bool is_proved; /* both sides have proved who they are; only a last token may have to be sent */
+    uint8_t *token; /* to be sent; NULL: none */
     size_t token_bytes;
     enum gss_init_fault fault;
-    char why[GSS_INIT_TEXT_BYTES]; /* in the library's words */
+    char why[GSS_INIT_TEXT_BYTES]; /* the library's message */
 };
 void gss_init_step_done(struct gss_init_step *step); /* NULL is allowed */
 
-/* Takes the token of the service (NULL: the first step) and makes the next one. *out (uninitialised) is freed by gss_init_step_done. ERR_NOMEM; everything else
- * is a fault, and then it is over. */
+/* Takes the token of the service (NULL: the first step) and makes the next one. *out (uninitialised) is freed by gss_init_step_done. ERR_NOMEM; any other
+ * failure is out->fault, and ends the negotiation. */
 int gss_initiator_step(struct gss_initiator *initiator, const uint8_t *token, size_t n, struct gss_init_step *out,
                        struct err *err);

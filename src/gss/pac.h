@@ -1,7 +1,7 @@
 /* The logon information of a Kerberos ticket's PAC: who somebody is in Active Directory, and in which groups. Layer 2 (gss); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Only reads. Whether the PAC is genuine is a matter of its signature, which libkrb5 has checked before. */
+ * Only reads. libkrb5 has checked the signature of the PAC before. */
 #pragma once
 
 #include <stddef.h>

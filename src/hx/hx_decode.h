@@ -1,8 +1,8 @@
 /* Decoders of what HX Connect answers: bytes to tokens and facts. Layer 2 (hx); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The bytes may come from anybody who sits at that address. They are believed in nothing: nesting, counts and lengths are bounded, and nothing of a token
- * gets into an error. Errors of all: ERR_PROTOCOL (no JSON, not what HX answers), ERR_TOO_LARGE, ERR_NOMEM; their texts name neither HX nor the call. */
+ * The bytes may come from anybody at that address and are not trusted: nesting, counts and lengths are bounded, and no part of a token gets into an
+ * error. Errors of all: ERR_PROTOCOL (no JSON, not what HX answers), ERR_TOO_LARGE, ERR_NOMEM; their texts name neither HX nor the call. */
 #pragma once
 
 #include <stddef.h>
@@ -32,8 +32,8 @@ enum hx_answer {
     HX_ANSWER_VCENTER,
     HX_ANSWERS_COUNT
 };
-/* Sets the members of `facts` that this answer tells, each of which is unset before; of the others only the uuid is looked at, which an answer with
- * another one contradicts. Members of an unexpected kind count as missing. After an error some may be set; the caller ends them in any case. */
+/* Sets the members of `facts` that this answer tells; they must be unset before. If an answer has a uuid, it must be that of facts->uuid, else
+ * ERR_PROTOCOL. Members of an unexpected kind count as missing. After an error some may be set; the caller frees them (hx_facts_done) in any case. */
 int hx_decode_facts(enum hx_answer answer, const char *text, size_t n, struct hx_facts *facts, struct err *err);
 
 /* Seconds that a header line "Retry-After: 120" asks for, 1 to HX_RETRY_MAX_S; HX_RETRY_DEFAULT_S if it gives a date; 0: another header. */

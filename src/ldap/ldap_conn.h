@@ -18,29 +18,29 @@ struct ldap_conn;
 struct ldap_target {
     const struct ldap_url *url;
     const char *ca_file, *ca_pem; /* whom to trust; both NULL: the system's authorities */
-    long connect_timeout_ms;      /* name and port together; TLS as long again */
+    long connect_timeout_ms;      /* for name and connection together; TLS may take as long again */
     long call_timeout_ms;
     bool is_for_kerberos; /* no TLS: ldap_conn_bind_gssapi seals the connection instead, and nothing else is done before */
 };
 
-/* Has the library read its settings, once, before there are threads that use it. */
+/* Makes the library read its settings. Call once, before threads use it. */
 void ldap_conn_prepare(void);
 
-/* Resolves, connects, and has TLS with the certificate checked for the host name (RFC 4513 section 3, RFC 6125). Nothing is sent before that but the
- * request for StartTLS. ERR_TLS (not trusted, or no StartTLS), ERR_CONFIG (the CA file). Freed by ldap_conn_free. */
+/* Resolves, connects, and starts TLS, with the certificate checked for the host name (RFC 4513 section 3, RFC 6125); only the request for StartTLS is sent
+ * before. With is_for_kerberos it just connects. ERR_TLS (not trusted, or no StartTLS), ERR_CONFIG (the CA file). Freed by ldap_conn_free. */
 int ldap_conn_open(const struct ldap_target *target, struct ldap_conn **out, struct err *err);
 void ldap_conn_free(struct ldap_conn *conn); /* unbinds; NULL is allowed */
 CLEANUP_DEFINE(struct ldap_conn, ldap_conn_free);
 
-/* The server's certificate: end of its validity, wall clock; 0: not known. */
+/* When the server's certificate ends: wall clock; 0: not known. */
 int64_t ldap_conn_cert_ends_ms(const struct ldap_conn *conn);
 
 /* Simple bind. An empty name or password is refused here, since servers take it for an anonymous bind and say yes (RFC 4513 5.1.2). ERR_CREDENTIALS with
  * the reason as err->detail: the text is the same for all reasons. */
 int ldap_conn_bind_password(struct ldap_conn *conn, const char *dn, const char *password, struct err *err);
 
-/* SASL GSSAPI with a credential (gss_cred_id_t; NULL: what this thread has): inside TLS, or on a connection made for it with sealing by AES. ERR_CREDENTIALS;
- * ERR_UPSTREAM_DENIED if the server wants sealing rather than TLS, as Samba does unless told otherwise. */
+/* SASL GSSAPI bind with a credential (gss_cred_id_t; NULL: that of this thread): inside TLS, or, on a connection made with is_for_kerberos, sealed by AES.
+ * ERR_CREDENTIALS; ERR_UPSTREAM_DENIED if the server wants sealing instead of TLS, which is Samba's default. */
 int ldap_conn_bind_gssapi(struct ldap_conn *conn, void *credential, struct err *err);
 
 /* -- questions -------------------------------------------------------------------------------------------------------------- */
@@ -57,7 +57,8 @@ struct ldap_query {
 
 struct ldap_entry;
 typedef int ldap_entry_fn(void *arg, const struct ldap_entry *entry, struct err *err);
-/* Calls fn for each entry; any code but 0 ends it. References to other servers are not followed. A base that does not exist has no entries. */
+/* Calls fn for each entry; any code but 0 ends the search and is returned. References to other servers are not followed. A base that does not exist has no
+ * entries. */
 int ldap_conn_search(struct ldap_conn *conn, const struct ldap_query *query, ldap_entry_fn *fn, void *arg, struct err *err);
 
 /* Name of the entry as a text for the caller to free; NULL without memory. */
@@ -66,6 +67,6 @@ char *ldap_entry_dn(const struct ldap_entry *entry);
 char *ldap_entry_text(const struct ldap_entry *entry, const char *attr);
 /* First value as a number, or `fallback`. */
 int64_t ldap_entry_number(const struct ldap_entry *entry, const char *attr, int64_t fallback);
-/* Calls fn for each value. */
+/* Calls fn for each value of the attribute; any code but 0 ends it and is returned. */
 typedef int ldap_value_fn(void *arg, const void *bytes, size_t n, struct err *err);
 int ldap_entry_each(const struct ldap_entry *entry, const char *attr, ldap_value_fn *fn, void *arg, struct err *err);

@@ -15,7 +15,7 @@
 #define LDAP_SID_BYTES_MAX 68 /* 8 and fifteen sub-authorities */
 #define LDAP_GUID_TEXT_BYTES 37
 
-/* Appends a value to a search filter so that it stands for itself: RFC 4515 section 3, with every byte beyond printable ASCII escaped, too. */
+/* Appends a value to a search filter, escaped by RFC 4515 section 3; every byte that is not printable ASCII is escaped, too. */
 void ldap_text_filter(struct strbuf *out, const void *value, size_t n);
 
 /* Appends `pattern` with each "{name}" replaced by the escaped name. False if the pattern has none. */
@@ -26,18 +26,18 @@ bool ldap_text_sid(const void *bytes, size_t n, char out[LDAP_SID_TEXT_BYTES]);
 
 /* A binary GUID (MS-DTYP 2.3.4.2: the first three parts little-endian) as "12345678-1234-...", lower case. False unless there are 16 bytes. */
 bool ldap_text_guid(const void *bytes, size_t n, char out[LDAP_GUID_TEXT_BYTES]);
-/* The reverse. */
+/* A GUID as text to its bytes. False if it is none. */
 bool ldap_text_guid_bytes(const char *text, uint8_t out[16]);
 
-/* Why Active Directory refuses a bind: what stands behind "data" in its text, a number of Windows in hexadecimal (MS-ERREF). For the log, the audit log and
+/* Why Active Directory refuses a bind: the Windows error number behind "data" in its text, in hexadecimal (MS-ERREF). For the log, the audit log and
  * administrators. */
 struct ldap_reason {
     const char *code, *text;
-    const char *remedy; /* NULL: it is no fault of how we connect, but the account's */
+    const char *remedy; /* what to change in how we connect; NULL: the fault is the account's */
 };
-/* NULL: the text has none that is known. */
+/* The reason in such a text; static. NULL: it has no known one. */
 const struct ldap_reason *ldap_text_reason(const char *diagnostic);
 
-/* May this SID give a role? Only those that a domain has made: S-1-5-21-*. All others (S-1-18-*, S-1-5-32-*, well-known ones) are the same
- * everywhere and say nothing about a person (MS-DTYP 2.4.2.4). */
+/* True if roles can be given by this SID: only S-1-5-21-*, those that a domain has made. All others (S-1-18-*, S-1-5-32-*, well-known ones)
+ * are the same in every domain and say nothing about a person (MS-DTYP 2.4.2.4). */
 bool ldap_text_sid_counts(const char *sid);
