@@ -1,7 +1,7 @@
-/* The guard: what stands between the clients of the pilot and the network, and sends what only reads. Layer 4 (pilot); private.
+/* The guard: a transport between the clients of the pilot and the network that sends only requests that change nothing. Layer 4 (pilot); private.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * It looks at the bytes that are about to be sent, not at what a caller says of them. One thread. */
+ * It judges the bytes that are about to be sent, not what a caller says of them. One thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,9 +31,9 @@ struct pilot_guard {
     enum pilot_service service;
     const struct http_transport *below;
     struct http_transport transport; /* for the clients; its `arg` is the guard */
-    struct pilot_call *calls;        /* in their order */
+    struct pilot_call *calls;        /* all that were made, in order */
     size_t count, room;
-    unsigned logins;                 /* at HX */
+    unsigned logins;                 /* number of logins at HX */
     struct pilot_recorder *recorder; /* NULL: nothing is recorded */
     int64_t date_ms;                 /* the Date header of the last answer, wall clock; 0: it had none */
 };
@@ -42,8 +42,8 @@ struct pilot_guard {
 void pilot_guard_init(struct pilot_guard *guard, enum pilot_service service, const struct http_transport *below);
 void pilot_guard_done(struct pilot_guard *guard);
 
-/* May this be sent? Its name in `name` (PILOT_NAME_BYTES). ERR_FORBIDDEN, naming it. */
+/* 0 if the exchange may be sent, else ERR_FORBIDDEN naming it. `name` (PILOT_NAME_BYTES) gets its operation or method. */
 int pilot_guard_judge(enum pilot_service service, const struct http_exchange *exchange, char *name, struct err *err);
 
-/* The last call whose path ends with this; NULL: there was none. */
+/* The last call whose path ends with `end`; NULL: there was none. */
 const struct pilot_call *pilot_guard_find(const struct pilot_guard *guard, const char *end);

@@ -12,17 +12,17 @@
 #include "vim_session.h"
 #include "x509.h"
 
-/* What a probe has found and later ones need. */
+/* What probes find and later ones need. */
 enum pilot_need {
     PILOT_NEEDS_NOTHING,
     PILOT_NEEDS_ADDRESS, /* the name resolves */
     PILOT_NEEDS_PORT,    /* something listens */
-    PILOT_NEEDS_TRUST,   /* its certificate is trusted */
+    PILOT_NEEDS_TRUST,   /* the certificate of the vCenter is trusted */
     PILOT_NEEDS_API,     /* it is a vCenter */
     PILOT_NEEDS_SESSION,
-    PILOT_NEEDS_EXTENSIONS, /* the list of extensions is read */
-    PILOT_NEEDS_HX_KEYS,    /* and has HX clusters */
-    PILOT_NEEDS_HX,         /* one is to be asked */
+    PILOT_NEEDS_EXTENSIONS, /* the list of extensions was read */
+    PILOT_NEEDS_HX_KEYS,    /* the list has HX clusters */
+    PILOT_NEEDS_HX,         /* an HX cluster is to be asked */
     PILOT_NEEDS_HX_ADDRESS,
     PILOT_NEEDS_HX_TRUST,
     PILOT_NEEDS_HX_TOKEN,
@@ -52,11 +52,11 @@ struct pilot {
     struct net_addresses addresses;
     const char *address; /* the one that answers, in `addresses` */
     struct x509_info seen;
-    bool has_tunnel, has_direct; /* there is something behind these ports */
+    bool has_tunnel, has_direct; /* these ports accept connections */
     struct vim_client *client;
     struct vim_about about;
     struct vim_user_session own;
-    char *ended_key; /* of a session that has ended; NULL: there was none */
+    char *ended_key; /* key of a session that has ended; NULL: there was none */
     struct pilot_object *objects;
     size_t object_count, object_room;
     struct vim_page page; /* the first one of virtual machines */
@@ -69,16 +69,17 @@ struct pilot {
     struct hx_facts facts;
 };
 
-/* Looks, and fills in status, text and remedy. */
+/* Makes the probe, and fills in status, text and remedy. */
 typedef void pilot_probe_fn(struct pilot *p, struct finding *f);
 #define PROBE(id, title, needs, row) pilot_probe_fn pilot_probe_##id;
 #include "probes.def"
 #undef PROBE
 
-/* Holds, unless `rc`, which is told as an error. True if it holds so far. */
+/* With an error code `rc` makes the finding FINDING_FAILED with the text of `err`. Returns true if `rc` is 0, and then changes nothing. */
 bool pilot_say_rc(struct finding *f, int rc, const struct err *err);
 
-/* The finding of a name that was looked up. */
+/* Looks up a name and fills in the finding. True if it resolves. */
 bool pilot_look_name(const char *address, struct net_addresses *out, struct finding *f);
-/* The certificate that a server shows, judged by its trust. *seen (x509_info_done) is set where it showed one. True if it is trusted. */
+/* Fetches the certificate that a server shows, checks it against server->trust, and fills in the finding. *seen (x509_info_done) is set if it showed one. True
+ * if it is trusted. */
 bool pilot_look_certificate(const struct pilot_server *server, struct x509_info *seen, struct finding *f);

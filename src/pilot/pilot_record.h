@@ -1,4 +1,4 @@
-/* The recording of a pilot: its exchanges, without what tells whose they are, in a folder. Layer 4 (pilot); private.
+/* The recording of a pilot: its exchanges, made anonymous, in a folder. Layer 4 (pilot); private.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Each exchange is made anonymous (pilot_pseudonym.h) before it is kept in memory; nothing is written before the end. docs/admin/compatibility.md says what is
@@ -24,14 +24,14 @@ struct pilot_recorder {
     bool is_cut; /* it has become too large: later exchanges are missing */
 };
 
-/* What of the headers of an answer is kept. */
+/* The parts of an answer's headers that are kept. */
 struct pilot_headers {
     char content_type[64]; /* without parameters; "": none, or one that is not usual */
     const char *cookie;    /* form of the session cookie that it sets: "hex", "uuid", "other"; NULL: none. Static */
     bool is_quoted;        /* the cookie stands in quotes */
-    int64_t date_ms;       /* 0: none */
+    int64_t date_ms;       /* the Date header, wall clock; 0: none */
 };
-/* Takes in one header line. */
+/* Reads one header line. */
 void pilot_headers_take(struct pilot_headers *headers, const char *line, size_t n);
 
 /* One exchange that was made. */
@@ -49,8 +49,8 @@ struct pilot_recorded {
 int pilot_recorder_init(struct pilot_recorder *recorder, const char *folder, struct err *err);
 void pilot_recorder_done(struct pilot_recorder *recorder);
 
-/* Keeps one. What cannot be made anonymous is left out, and that is noted with it. */
+/* Adds an exchange. A body that cannot be made anonymous is left out, and the recording says so. */
 void pilot_recorder_add(struct pilot_recorder *recorder, const struct pilot_recorded *recorded);
 
-/* Writes exchanges.json, and what came of the probes into table.json, both for this user alone. ERR_IO, ERR_EXISTS, ERR_NOMEM. */
+/* Writes exchanges.json, and the findings of the probes as table.json, both readable for this user only. ERR_IO, ERR_EXISTS, ERR_NOMEM. */
 int pilot_recorder_write(const struct pilot_recorder *recorder, const struct findings *findings, struct err *err);
