@@ -1,9 +1,9 @@
-/* A backup as a file: what is in it, reading it. Layer 4 (setup). Making it: backup.h. Putting it back: restore.h.
+/* The file of a backup: what is in it, and reading it. Layer 4 (setup). Making it: backup.h. Putting it back: restore.h.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A sealed file (sealed_file.h). Its head is JSON that everybody can read, and tells what is needed before the master key is: which key that is, which
- * program made it, of which installation it is. What is sealed: the length of a JSON text (4 bytes, network order), that text, which holds the files of
- * the host, and behind it to the end the database as SQL, as mariadb-dump writes it. The master key is not in it. */
+ * It is a sealed file (sealed_file.h). Its head is JSON that everybody can read without the master key: which master key is needed, which program made the
+ * backup, of which installation it is. Sealed are the length of a JSON text (4 bytes, network order), that text, which holds the files of the host, and
+ * behind it to the end the database as SQL, as mariadb-dump writes it. The master key is not in it. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 #define BACKUP_SUFFIX ".kaasbackup"
 #define BACKUP_FORMAT 1
 
-/* What the head tells. */
+/* The members of the head. */
 struct backup_head {
     int64_t at_ms;           /* wall clock, of the database as it is in the backup */
     char version[65];        /* of the program that made it */
@@ -30,16 +30,16 @@ struct backup_head {
     char key_id[SEAL_KEY_ID_BYTES]; /* of the master key that is needed */
     char host[256];                 /* on which it was made */
 };
-/* Appends it as JSON. ERR_NOMEM. */
+/* Appends the head as JSON. ERR_NOMEM. */
 int backup_head_write(const struct backup_head *head, struct strbuf *out, struct err *err);
-/* ERR_INVALID: it is none, or of a newer format, whose program is named. */
+/* Parses a head. ERR_INVALID: the text is none, or has a newer format; then the program that made it is named. */
 int backup_head_parse(const char *text, size_t n, struct backup_head *out, struct err *err);
 
 /* A file of the host. */
 struct backup_item {
     char *path;          /* absolute */
     char *owner, *group; /* names, as on the host */
-    unsigned mode;       /* of permissions: 0600 */
+    unsigned mode;       /* permission bits: 0600 */
     uint8_t *bytes;      /* never NULL; wiped when it is freed */
     size_t count;
 };
@@ -51,10 +51,10 @@ struct backup_items {
 };
 void backup_items_done(struct backup_items *items); /* NULL is allowed */
 
-/* Appends them as they stand in the backup; `out` is of strbuf_init_secret with a cap of BACKUP_ITEMS_BYTES_MAX. ERR_NOMEM, ERR_TOO_LARGE. */
+/* Appends the items as the JSON text of a backup; `out` is of strbuf_init_secret with a cap of BACKUP_ITEMS_BYTES_MAX. ERR_NOMEM, ERR_TOO_LARGE. */
 #define BACKUP_ITEMS_BYTES_MAX (8U * 1024U * 1024U)
 int backup_items_write(const struct backup_items *items, struct strbuf *out, struct err *err);
-/* *out (uninitialised) is given back by backup_items_done. ERR_INVALID. */
+/* Parses that text. *out (uninitialised) is given back by backup_items_done. ERR_INVALID. */
 int backup_items_parse(const char *text, size_t n, struct backup_items *out, struct err *err);
 
 /* -- reading --------------------------------------------------------------------------------------------------------------- */
@@ -65,9 +65,9 @@ struct backup_reader {
     struct sealed_file *sealed;
     struct backup_head head;
     struct strbuf head_text, chunk;
-    size_t at; /* what of `chunk` was handed out */
+    size_t at; /* bytes of `chunk` that were handed out */
     bool is_last;
-    struct backup_items items; /* from backup_unseal on */
+    struct backup_items items; /* valid from backup_unseal on */
 };
 
 /* Opens the file and reads its head. *r (uninitialised) is given back by backup_close, also after a failure. Errors name the file. ERR_NOT_FOUND,
@@ -75,12 +75,12 @@ struct backup_reader {
 int backup_open(const char *path, struct backup_reader *r, struct err *err);
 void backup_close(struct backup_reader *r);
 
-/* Goes on with the master keys, and reads the files of the host. ERR_CONFIG names the key that is needed and those that are held; ERR_INVALID: the file
- * was cut off, changed or damaged. */
+/* Unseals what follows the head with one of the master keys of `seal`, and reads the files of the host. ERR_CONFIG names the key that is needed and those
+ * that are held; ERR_INVALID: the file was cut off, changed or damaged. */
 int backup_unseal(struct backup_reader *r, struct seal *seal, struct err *err);
 
-/* Gives the next piece of the database, borrowed until the next call; *n is 0 at the end, when all of the file is proved. ERR_INVALID, ERR_IO. */
+/* Gives the next piece of the SQL, borrowed until the next call; *n is 0 at the end, when all of the file has been authenticated. ERR_INVALID, ERR_IO. */
 int backup_next(struct backup_reader *r, const char **bytes, size_t *n, struct err *err);
 
-/* Reads the whole file and forgets it: 0 if all of it is what was written. Errors of the three above. */
+/* Reads the whole file and keeps nothing: 0 if all of it is what was written. Errors of the three functions above. */
 int backup_check(const char *path, struct seal *seal, struct err *err);

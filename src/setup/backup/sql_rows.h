@@ -1,8 +1,8 @@
 /* How many rows of each table a dump holds: counted while it is written, compared when it is loaded. Layer 4 (setup).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * mariadb-dump reads the database as it was at one moment, which no other connection can ask about: its own words are counted. The counts stand in the last
- * line of the SQL, a comment. */
+ * mariadb-dump reads a snapshot of the database in which no other connection can count rows, so the rows in its output are counted. The counts stand in the
+ * last line of the SQL, a comment. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,11 +31,11 @@ struct sql_rows {
     bool is_text, is_escaped;
 };
 
-/* Reads the next piece of a dump, however it was cut. Tables that are none of ours, by their names, and more than fit are not counted. */
+/* Reads the next piece of a dump, which may be cut anywhere. Tables whose names are not ours, and tables beyond SQL_ROWS_TABLES_MAX, are not counted. */
 void sql_rows_feed(struct sql_rows *rows, const char *sql, size_t n);
 
-/* Appends the line. ERR_NOMEM; ERR_TOO_LARGE by the cap of `out`, for which SQL_ROWS_LINE_BYTES_MAX is enough. */
+/* Appends the line with the counts. ERR_NOMEM; ERR_TOO_LARGE by the cap of `out`, for which SQL_ROWS_LINE_BYTES_MAX is enough. */
 int sql_rows_write(const struct sql_rows *rows, struct strbuf *out, struct err *err);
 
-/* Reads the line, which is the last one of this end of a dump. False: it is none. */
+/* Reads the line with the counts, the last one of `end`, which is the end of a dump. False: the last line is none. */
 bool sql_rows_parse(const char *end, size_t n, struct sql_rows *out);

@@ -11,19 +11,20 @@
 #include "store.h"
 #include "strbuf.h"
 
-/* What became of a file. */
+/* What was done with a file. */
 enum setup_file {
     SETUP_KEPT,
     SETUP_MADE,
-    SETUP_MENDED, /* it was there, and got the owner and mode that it would be made with */
+    SETUP_MENDED, /* the file was there, and got the owner and mode of a new one */
 };
 
-/* Writes a file if there is none, and its folder; root gives it, or one that is there, this owner and mode, unless it is a link: for anybody else it is
- * his own. ERR_CONFLICT for links on the way there that the user of the service can have put there (fs_place_find), ERR_IO. */
+/* Writes a file if there is none, and makes its folder if that is missing. If root runs this for another `user`, the file gets this owner and mode, also if
+ * it was there, unless it is a link; else a new file belongs to the user who runs this. ERR_CONFLICT for links on the path that the user of the service may
+ * have put there (fs_place_find), ERR_IO. */
 struct setup_owner {
     uid_t uid;
     gid_t gid;
-    mode_t mode; /* of permissions */
+    mode_t mode; /* permission bits */
 };
 int setup_put_file(const char *path, const struct strbuf *text, const struct setup_owner *owner, const struct setup_user *user,
                    enum setup_file *became, struct err *err);
@@ -42,21 +43,21 @@ struct setup_config {
 int setup_write_config(const struct setup_config *settings, const struct setup_user *user, enum setup_file *became,
                        struct err *err);
 
-/* Makes the master key file with 32 random bytes, mode 0600, if there is none, and none is missed: what is sealed in the database has to be sealed by
- * keys of the file. Else ERR_CONFIG with the id of the missing key, and nothing is made. ERR_IO, errors of store.h. */
+/* Makes the master key file with 32 random bytes, mode 0600, if there is none. If the database has values sealed by a key that is not in the file (or
+ * there is no file), that is ERR_CONFIG with the id of the missing key, and nothing is made. ERR_IO, errors of store.h. */
 int setup_make_master_key(struct store *store, const char *path, const struct setup_user *user, enum setup_file *became,
                           struct err *err);
 
-/* How to reach the database as somebody who may create accounts. */
+/* How to log in to the database with an account that may create accounts. */
 struct setup_database_admin {
     const char *socket;   /* NULL: that of the configuration */
     const char *user;     /* NULL: the operating system's user */
     const char *password; /* NULL: none */
 };
-/* As whom a store is opened for that; borrows from both. No database is selected. */
+/* The options of a store with that account; borrows from both. No database is selected. */
 struct store_options setup_admin_login(const struct config *config, const struct setup_database_admin *admin);
 
-/* Whether setup_make_database may have the accounts that the configuration names: store_check_accounts. */
+/* Checks the accounts that the configuration names, for setup_make_database: as store_check_accounts. */
 int setup_check_accounts(const struct config *config, struct store *admin, struct err *err);
 
 /* Makes database, owner account and runtime account, with random passwords in files beside the configuration file unless those are
@@ -64,7 +65,7 @@ int setup_check_accounts(const struct config *config, struct store *admin, struc
 int setup_make_database(const struct config *config, const char *config_path, const struct setup_database_admin *admin,
                         const struct setup_user *user, struct err *err);
 
-/* Whether that administrator can sign in. Errors of store.h. */
+/* Checks that this database administrator can log in. Errors of store.h. */
 int setup_check_admin(const struct config *config, const struct setup_database_admin *admin, struct err *err);
 
 /* Drops the database and both accounts, for good. The password files stay. Errors of store.h. */
@@ -79,12 +80,12 @@ struct setup_migration {
     struct err rights; /* out: why the rights of kaasd's account could not be set as they should be; code 0: they are */
 };
 
-/* Brings the schema up to this program; *applied is the number of files run. Errors of store_migrate. Then sets the rights of kaasd's account, as owner
- * or, where that may not (set up by release 0.1), as the operating system's user, who may be a database administrator. */
+/* Brings the schema up to this program; *applied is the number of files run. Errors of store_migrate. Then sets the rights of kaasd's account, with the
+ * owner's account or, if that may not (set up by release 0.1), as the operating system's user, who may be a database administrator. */
 int setup_migrate(const struct config *config, const char *config_path, struct setup_migration *migration, unsigned *applied,
                   struct err *err);
 
-/* Makes the local user with role admin, if there is no local user yet, which *is_made tells. With *password NULL a random one is made, which
- * must be changed at the first use: a secret that is freed by secret_free. So must a given one that others may have seen. ERR_UNPROCESSABLE for a
- * password that is not good enough. */
+/* Makes a local user with role admin, if there is no local user yet; *is_made tells. With *password NULL a random password is made, a secret that the caller
+ * frees by secret_free. A random password, or a given one that others may have seen (is_seen), must be changed at the first sign-on. ERR_UNPROCESSABLE for
+ * a password that is not good enough. */
 int setup_make_first_admin(struct store *store, const char *name, char **password, bool is_seen, bool *is_made, struct err *err);

@@ -1,4 +1,4 @@
-/* Who runs a process, for the audit log. Layer 4 (setup).
+/* Names the user who runs a process, for the audit log. Layer 4 (setup).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 

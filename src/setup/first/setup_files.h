@@ -15,19 +15,20 @@
 
 struct server_cert_paths {
     char *cert, *key;
-    bool is_own;   /* in state_dir: none is configured */
+    bool is_own;   /* made by kaasd in state_dir, since none is configured */
     bool is_there; /* both files */
 };
 
-/* Where certificate and key are, or will be made. ERR_NOMEM. Freed by server_cert_paths_done. */
+/* Finds where certificate and key are, or will be made. ERR_NOMEM. Freed by server_cert_paths_done. */
 int server_cert_find(const struct config *config, struct server_cert_paths *out, struct err *err);
 void server_cert_paths_done(struct server_cert_paths *paths); /* a zeroed struct is allowed */
 #define _cleanup_server_cert_paths_ __attribute__((cleanup(server_cert_paths_done)))
 
-/* Reads both as they are. Both are freed by secret_free: some keep both in one file. ERR_NOT_FOUND, ERR_IO, ERR_CONFIG (the key is open to others), naming the file. */
+/* Reads both files as they are. Both texts are freed by secret_free, since some people keep both in one file. ERR_NOT_FOUND, ERR_IO, ERR_CONFIG (the key is
+ * open to others), naming the file. */
 int server_cert_read(const struct server_cert_paths *paths, char **cert_pem, char **key_pem, struct err *err);
 
-/* Reads both and puts the certificates in order, after making a self-signed one where none is configured and none was made before. The key is freed by
+/* Reads both files and puts the certificates in order. If none is configured and none was made before, makes a self-signed one first. The key is freed by
  * secret_free. Also errors of x509_chain_read. */
 int server_cert_load(const struct config *config, struct x509_chain *chain, char **key_pem, struct err *err);
 
@@ -48,8 +49,8 @@ int password_file_read(const char *path, struct strbuf *out, struct err *err);
 int db_settings_open(const struct config *config, const char *config_path, enum db_account account, struct store **out,
                      struct err *err);
 
-/* How one of the two accounts logs in, as db_settings_open does; for programs of others that are run with it. *out (uninitialised) is given back by
- * db_login_done; it borrows from `config`. ERR_CONFIG, ERR_NOMEM. */
+/* Reads how one of the two accounts logs in, as db_settings_open does; for other programs that are run with it (db_tool.h). *out (uninitialised) is given back
+ * by db_login_done; it borrows from `config`. ERR_CONFIG, ERR_NOMEM. */
 struct db_login {
     struct store_options options;
     struct strbuf password;
@@ -63,15 +64,15 @@ char *db_settings_beside(const char *config_path, const char *name);
 
 /* -- the master key file as the administrator's tool changes it ---------------------------------------------------- */
 
-/* A change is a new file renamed over the old one, with its owner and mode: whoever reads meets either. */
+/* A change renames a new file, with the owner and mode of the old one, over it: a reader gets either the old or the new one. */
 
-/* Which keys the file holds; the last one is the newest. ERR_NOT_FOUND, ERR_CONFIG. */
+/* Reads which keys the file holds; the last one is the newest. ERR_NOT_FOUND, ERR_CONFIG. */
 int master_key_file_read(const char *path, struct seal_ids *out, struct err *err);
 
 /* Adds a new random key behind the others. ERR_CONFLICT when SEAL_KEYS_MAX are in it; ERR_CONFIG, ERR_IO. */
 int master_key_file_add(const char *path, char key_id[SEAL_KEY_ID_BYTES], struct err *err);
 
-/* Takes a key out. ERR_NOT_FOUND; ERR_CONFLICT if it is the only one. */
+/* Removes a key from the file. ERR_NOT_FOUND; ERR_CONFLICT if it is the only one. */
 int master_key_file_remove(const char *path, const char *key_id, struct err *err);
 
 /* -- the token by which a monitoring system reads the metrics ------------------------------------------------------ */

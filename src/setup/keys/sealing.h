@@ -1,9 +1,9 @@
-/* The master keys over time: which one seals, sealing everything anew by another one. Layer 4 (setup).
+/* Changes of the master key: which key seals, and sealing all values anew with another one. Layer 4 (setup).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The key file holds one key or several. Which of them seals stands in the database, so that all replicas change at the same moment: first all of
- * them get the file with the new key, then the new key is chosen, then what the old one sealed is sealed anew, bit by bit. Any step may be cut off
- * and is gone on with by whichever replica comes next. Old values stay readable all the time, since the old key stays in the file. */
+ * The key file holds one key or several. The database says which of them seals, so that all replicas change at the same moment: first all of them get the
+ * file with the new key, then the new key is chosen, then the values that the old one sealed are sealed anew, some at a time. Each step may be interrupted;
+ * any replica can go on with it. Old values stay readable all the time, since the old key stays in the file. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,23 +26,24 @@ struct sealing_options {
 int sealing_new(const struct sealing_options *options, struct sealing **out, struct err *err); /* ERR_NOMEM */
 void sealing_free(struct sealing *sealing);                                                    /* NULL is allowed */
 
-/* Follows the database: the key chosen there seals from now on; tells which keys are held here. At start, after SEAL_STORE_CHANGE and after a
- * gap. Blocks. ERR_CONFIG with a remedy if the chosen key, or one that sealed something, is not held. */
+/* Follows the database: the key chosen there seals from now on; notes there which keys this replica holds. Call at start, after SEAL_STORE_CHANGE and after a
+ * gap of the change feed. Blocks. ERR_CONFIG with a remedy if the chosen key, or one that sealed something, is not held. */
 int sealing_follow(struct sealing *sealing, struct err *err);
 
-/* The first half of sealing_follow, for before the replica is registered: does this process hold what is needed? Errors as there. */
+/* The first half of sealing_follow, for use before the replica is registered: checks that this process holds the keys that are needed. Errors as
+ * sealing_follow. */
 int sealing_check(struct sealing *sealing, struct err *err);
 
-/* Reads the key file again if it has changed, and seals anew what is due, under a lease. To be called every second or so. Blocks. */
+/* Reads the key file again if it has changed, and seals values anew if any are due, under a lease. To be called every second or so. Blocks. */
 int sealing_tick(struct sealing *sealing, struct err *err);
 
-/* Chooses the last key of the key file, if all running replicas hold it; again, if it is chosen already, it changes nothing. Blocks. ERR_CONFLICT
- * names the replicas, or says that there is no new key. */
+/* Chooses the last key of the key file, if all running replicas hold it. Blocks. ERR_CONFLICT names the replicas that do not, or says that there is no
+ * new key. */
 int sealing_rotate(struct sealing *sealing, const struct actor *actor, struct err *err);
 
-#define SEALING_ALIVE_MS 60000 /* a replica whose last sign of life is older does not count */
+#define SEALING_ALIVE_MS 60000 /* a replica whose last heartbeat is older does not count as running */
 
-/* How things stand. */
+/* The state of a change of the master key. */
 struct sealing_report {
     struct seal_ids held; /* by this replica */
     struct seal_counts counts;
@@ -53,15 +54,15 @@ void sealing_report_done(struct sealing_report *report); /* NULL is allowed */
 /* *out (uninitialised) is given back by sealing_report_done. Blocks. */
 int sealing_get_report(struct sealing *sealing, struct sealing_report *out, struct err *err);
 
-/* Adds what is not as it should be in the end, as this replica knows it, while a change of the master key is not at its end; since
- * `started_at_ms`, wall clock. From memory; does not block. */
+/* Adds a warning while a change of the master key is not finished, as this replica knows it; `started_at_ms` is the time of it (wall clock). Uses memory
+ * only; does not block. */
 void sealing_check_health(struct sealing *sealing, int64_t started_at_ms, struct findings *out);
 
-/* Opens every sealed value of a database, in its place; *values counts them. Blocks. ERR_CONFIG if one does not open. Changes nothing. */
+/* Unseals every sealed value of a database, to prove that it opens; *values counts them. Blocks. ERR_CONFIG if one does not open. Changes nothing. */
 int sealing_prove(struct store *store, struct seal *seal, uint64_t *values, struct err *err);
 
-/* Hands each value to `see`, in the clear; it is wiped behind it, and may come twice. *refused counts those that none of the keys opens. Blocks. Changes
- * nothing. Errors of store.h. */
+/* Calls `see` with each sealed value in the clear, which is wiped afterwards; a value may come twice. *refused counts values that none of the keys opens.
+ * Blocks. Changes nothing. Errors of store.h. */
 typedef void sealing_see_fn(void *arg, const void *plain, size_t n);
 struct sealing_reader {
     sealing_see_fn *see;
