@@ -16,9 +16,9 @@ struct cli_client;
 struct cli_client_options {
     const char *unix_socket;
     const char *server;  /* "https://host:port" */
-    const char *ca_file; /* with server: PEM file; NULL: */
-    const char *ca_pem;  /* its text; NULL: the certificates of the system */
-    int64_t ends_at_ms;  /* no call goes on beyond this time of clock_mono_ms; 0: each has its own time */
+    const char *ca_file; /* with `server`: PEM file of the CA; NULL: ca_pem */
+    const char *ca_pem;  /* PEM text of the CA; both NULL: the system's authorities */
+    int64_t ends_at_ms;  /* all calls end at this time of clock_mono_ms; 0: each call has only its own time limit */
 };
 
 /* Makes a client; connects to nothing yet. ERR_INVALID (URL), ERR_IO (CA file), ERR_CONFIG. Freed by cli_client_free. */
@@ -28,7 +28,7 @@ int cli_client_new(const struct cli_client_options *options, struct cli_client *
 void cli_client_free(struct cli_client *client);
 CLEANUP_DEFINE(struct cli_client, cli_client_free);
 
-/* Who signs in; `source` is NULL for accounts of kaasd, or "vcenter:NAME". */
+/* The account that signs in; `source` is NULL for accounts of kaasd, or "vcenter:NAME". */
 struct cli_account {
     const char *user;
     const char *password;
@@ -38,25 +38,25 @@ struct cli_account {
 /* Signs in by name and password; the token stays in memory. Errors of cli_client_call. */
 int cli_client_sign_in(struct cli_client *client, const struct cli_account *account, struct err *err);
 
-/* Gets a new token in place of the one of the sign-on, before that ends; nothing without a sign-on. Errors of cli_client_call. */
+/* Exchanges the token of the sign-on for a new one before it ends; does nothing without a sign-on. Errors of cli_client_call. */
 int cli_client_renew(struct cli_client *client, struct err *err);
 
 /* -- a login that is kept: {token, token_ends_at_ms, refresh_token, session_id, session_expires_at} -- */
 
-/* After cli_client_sign_in: has the session go on beyond this program, and puts into `login` what is to be kept. Errors of cli_client_call. */
+/* After cli_client_sign_in: keeps the session alive after this program ends, and puts the members of a kept login into `login`. Errors of cli_client_call. */
 int cli_client_keep(struct cli_client *client, json_t *login, struct err *err);
 
 /* Uses the token of a kept login from now on; the session is not ended with the client. ERR_NOMEM. */
 int cli_client_use(struct cli_client *client, const json_t *login, struct err *err);
 
-/* Exchanges the refresh token of a kept login for a new one and a new token, which replace those in it and are used from now on. ERR_SESSION_ENDED
- * where that is over; errors of cli_client_call. */
+/* Exchanges the refresh token of a kept login for a new one and a new token, which replace those in `login` and are used from now on. ERR_SESSION_ENDED
+ * if the login has ended; errors of cli_client_call. */
 int cli_client_refresh(struct cli_client *client, json_t *login, struct err *err);
 
 /* Ends the session of a kept login. Errors of cli_client_call. */
 int cli_client_end(struct cli_client *client, const json_t *login, struct err *err);
 
-/* How another token is got where kaasd refuses the present one: cli_client_call asks this once for each call, then sends the call again. */
+/* Sets a function that gets another token when kaasd refuses the present one: cli_client_call calls it at most once for each call, and sends the call again. */
 typedef int cli_renew_fn(void *arg, struct err *err);
 void cli_client_on_refused(struct cli_client *client, cli_renew_fn *renew, void *arg);
 
@@ -67,26 +67,27 @@ struct cli_request {
     const char *method;
     const char *path;          /* with query, encoded: see cli_path_add */
     json_t *body;              /* borrowed; NULL: none */
-    const struct strbuf *text; /* instead of body, as it is, with its media type; NULL: none */
-    const char *text_type;
-    char *watch_cursor;   /* gets the KaaS-Watch-Cursor of the answer (CLI_CURSOR_BYTES) if there is one; NULL: not wanted */
-    struct strbuf *reply; /* gets the answer as it is, in place of *out; NULL: it is JSON */
-    const char *const *headers; /* more of them, ended by NULL; NULL: none */
+    const struct strbuf *text; /* body that is no JSON, instead of `body`; NULL: none */
+    const char *text_type;     /* media type of `text` */
+    char *watch_cursor;        /* gets the KaaS-Watch-Cursor of the answer (CLI_CURSOR_BYTES) if there is one; NULL: not wanted */
+    struct strbuf *reply;      /* gets the answer as it is, in place of *out; NULL: the answer is JSON for *out */
+    const char *const *headers; /* further header lines, ended by NULL; NULL: none */
     bool is_merge_patch;
 };
 
-/* Runs a call; *out is the answer, freed by json_decref, or NULL if it has no body (that of a GET has one, unless watch_cursor is given); `out` may be NULL. Problems of the
- * server become errors with the server's code. When kaasd cannot be reached at all: ERR_UNAVAILABLE; no answer of kaasd: ERR_PROTOCOL. */
+/* Runs a call; *out is the answer, freed by json_decref, or NULL if it has no body (the answer to a GET must have one, unless watch_cursor is given); `out` may
+ * be NULL. A problem document of the server becomes an error with the server's code. ERR_UNAVAILABLE if kaasd cannot be reached; ERR_PROTOCOL if the answer is
+ * not one of kaasd. */
 int cli_client_call(struct cli_client *client, const struct cli_request *request, json_t **out, struct err *err);
 
-/* GET of the first `wanted` items of a list, page by page, and no more pages than that takes; *is_more tells that there are others. *items is an
- * array, freed by json_decref. */
+/* Gets the first `wanted` items of a list, by as many pages as that takes; *is_more tells that the list has more. *items is an array, freed by
+ * json_decref. */
 int cli_client_list(struct cli_client *client, const char *path, size_t wanted, json_t **items, bool *is_more, struct err *err);
 
-/* Whether the time for all calls is over. */
+/* True if the time for all calls (ends_at_ms) is over. */
 bool cli_client_is_out_of_time(const struct cli_client *client);
 
-/* Why the last answer is older than it should be, as KaaS-Stale says it ("database, vcenter"); "" if it is not. Borrowed. */
+/* Why the last answer is stale, as its header KaaS-Stale says ("database, vcenter"); "" if it is not. Borrowed. */
 const char *cli_client_stale(const struct cli_client *client);
 
 /* The problem document behind the last error of a call, or NULL. Borrowed until the next call. */

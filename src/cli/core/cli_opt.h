@@ -1,4 +1,4 @@
-/* Command line options, read by tables. Layer 7 (cli). What becomes of a value is said by its kind, see cli_command.h.
+/* Command line options, read by tables. Layer 7 (cli). The kind of an option says what its value becomes, see cli_command.h.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Not getopt_long: options of a command and those of the program may bear the same name (--user), wrong ones get a "did you mean", and a
@@ -10,19 +10,19 @@
 
 #include "err.h"
 
-/* What an option is to the request of its command: a member of the body, or a parameter of the query of a GET. */
+/* What an option becomes in the request of its command: a member of the body, or a parameter of the query of a GET. */
 enum opt_kind {
-    OPT_OWN,          /* nothing: the command itself looks at it */
-    OPT_TEXT,         /* as it is */
-    OPT_TEXT_OR_NULL, /* likewise; "" is null, which takes the member away */
-    OPT_TEXTS,        /* array of all that are given, without "" */
-    OPT_TRUE,         /* flag */
-    OPT_FALSE,        /* flag */
-    OPT_TIME,         /* RFC 3339; or how long ago: 30m */
-    OPT_PORT,         /* 0 to 65535 */
-    OPT_SHA256,       /* text of a thumbprint */
-    OPT_CA_FILE,      /* text of a file with certificates; "" is null */
-    OPT_REPLICAS,     /* notations of cli_address.h */
+    OPT_OWN,          /* nothing: the command itself reads it */
+    OPT_TEXT,         /* its value as a text */
+    OPT_TEXT_OR_NULL, /* likewise; "" becomes null, which removes the member */
+    OPT_TEXTS,        /* array of all values that are given, without "" */
+    OPT_TRUE,         /* a flag: true */
+    OPT_FALSE,        /* a flag: false */
+    OPT_TIME,         /* a time: RFC 3339, or how long ago: 30m */
+    OPT_PORT,         /* a number, 0 to 65535 */
+    OPT_SHA256,       /* a thumbprint as a text */
+    OPT_CA_FILE,      /* the text of a file with certificates; "" becomes null */
+    OPT_REPLICAS,     /* notations of cli_address.h, as the next two */
     OPT_LABEL,
     OPT_NODE,
 };
@@ -37,7 +37,7 @@ struct opt_spec {
     char letter;        /* 0: none */
     bool is_repeatable;
     bool is_required;
-    const char *also; /* another name that is taken, and not told; NULL: none */
+    const char *also; /* another name that is accepted, but not shown in the help; NULL: none */
 };
 
 /* Which options are known: those of the command win over the common ones. */
@@ -52,11 +52,11 @@ struct opt_value {
     bool is_common;
 };
 
-/* What was found. Texts are borrowed from argv. */
+/* The options and words of a command line. Texts are borrowed from argv. */
 struct opt_given {
     struct opt_value *values;
     size_t values_count;
-    const char **words; /* what is no option */
+    const char **words; /* arguments that are no options */
     size_t words_count;
 };
 
@@ -75,7 +75,7 @@ const char *opt_get(const struct opt_given *given, const char *name);
 /* The same for a common option. */
 const char *opt_get_common(const struct opt_given *given, const char *name);
 
-/* Goes through a repeatable option of the command: *at begins at 0; NULL at the end. */
+/* Iterates over the values of a repeatable option of the command: *at begins at 0; NULL at the end. */
 const char *opt_next(const struct opt_given *given, const char *name, size_t *at);
 
 /* "Did you mean": the nearest of several words. Begin with cli_near_init, offer each word, then look at `best`. */

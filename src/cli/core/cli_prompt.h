@@ -10,8 +10,8 @@
 /* True if there is somebody to ask: standard input is a terminal. */
 bool prompt_has_terminal(void);
 
-/* Asks on /dev/tty without echo. *out is freed by secret_free. ERR_INVALID if there is no terminal, ERR_IO if the input ended; a signal while
- * asking ends the program after the terminal is as it was. */
+/* Asks on /dev/tty without echo. *out is freed by secret_free. ERR_INVALID if there is no terminal, ERR_IO if the input ended. A signal while
+ * asking restores the terminal and then ends the program. */
 int prompt_password(const char *question, char **out, struct err *err);
 
 /* Reads the first line of a file, or of standard input for "-". A regular file must be closed to group and others. *out is freed by

@@ -1,4 +1,4 @@
-/* Answers of kaasd for people: which members stand in which column, and JSON as it came. Layer 7 (cli).
+/* Shows answers of kaasd: for people in columns, for programs as JSON, YAML or names. Layer 7 (cli).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -22,11 +22,11 @@ void show_time(struct table *t, const json_t *value); /* RFC 3339 without fracti
 void show_yes_no(struct table *t, const json_t *value);
 void show_bytes(struct table *t, const json_t *value);                /* 40 TiB */
 void show_replicas(struct table *t, const json_t *value);             /* 4/5 */
-void show_state(struct table *t, const json_t *value);                /* of a cluster: one that was entered by hand is marked */
-void show_state_source(struct table *t, const json_t *value);         /* of a cluster: who said it, and when */
+void show_state(struct table *t, const json_t *value);                /* of a cluster; one that was typed by hand is marked */
+void show_state_source(struct table *t, const json_t *value);         /* of a cluster: who typed or reported it, and when */
 void show_words(struct table *t, const json_t *value);                /* strings, joined by a comma */
 void show_places(struct table *t, const json_t *value);               /* vSphere clusters as paths */
-void show_hx_names(struct table *t, const json_t *value);             /* of HX clusters; with their place where two share one */
+void show_hx_names(struct table *t, const json_t *value);             /* of HX clusters; with their place if two have one name */
 void show_labels(struct table *t, const json_t *value);               /* key=value */
 void show_given(struct table *t, const json_t *value);                /* whether there is a text */
 void show_service_certificates(struct table *t, const json_t *value); /* thumbprints, and how long they are valid */
@@ -47,9 +47,9 @@ int show_list(struct cli *cli, const json_t *items, const struct cli_column *col
 /* Appends an object: a line for each column, or as show_json. */
 int show_object(struct cli *cli, const json_t *object, const struct cli_column *columns, struct err *err);
 
-/* Appends a value for programs, with a newline, as --output has it: JSON, indented; YAML; or the name or id of each item or of the one, a line each. */
+/* Appends a value for programs, with a newline, in the format of --output: JSON, indented; YAML; or the name or id of the object or of each item, by lines. */
 int show_json(struct cli *cli, const json_t *value, struct err *err);
-/* Likewise one of several that follow each other: JSON in one line. */
+/* The same for one of several values in a row: JSON is in one line. */
 int show_json_line(struct cli *cli, const json_t *value, struct err *err);
 
 /* Appends a line, harmless for the terminal; nothing with --output json. */
@@ -63,11 +63,11 @@ void show_gap(struct cli *cli);
 
 /* -- what step-by-step examinations found, laid out for people ----------------------------------------------------- */
 
-/* How many findings have this status. */
+/* The number of findings with this status. */
 size_t findings_count(const json_t *findings, const char *status);
 
 /* Appends findings (objects with title, status, finding, remedy, and server if there are several), a remedy below each, and a line that sums them up. */
 int findings_write(struct cli *cli, const json_t *findings, struct err *err);
 
-/* The program's exit status is "failed" if one of them is. */
+/* Sets the program's exit status to CLI_FAILED if one of the findings has failed. */
 void findings_judge(struct cli *cli, const json_t *findings);

@@ -13,14 +13,14 @@
  * malformed UTF-8) replaced by a visible escape: "\n", "\x1b", "\u202e". NULL appends "-". */
 void text_add_clean(struct strbuf *out, const char *text);
 
-/* Appends JSON, harmless for the terminal. JSON leaves DEL, C1 and the marks of writing direction as they are, but a terminal acts on them. They stand in strings
- * only, where the escape means the same (RFC 8259 section 7). */
+/* Appends JSON, harmless for the terminal: DEL, C1 and bidirectional marks, which JSON leaves as they are but on which a terminal acts, become escapes. They
+ * stand in strings only, where the escape means the same (RFC 8259 section 7). */
 void text_add_json(struct strbuf *out, const char *text, size_t len);
 
 /* True for a code point that text_add_clean would replace. */
 bool text_is_harmful(uint32_t c);
 
-/* Columns a clean UTF-8 text takes on a terminal (wcwidth of the locale). */
+/* The number of terminal columns that a clean UTF-8 text takes (wcwidth of the locale). */
 size_t text_width(const char *text);
 
 /* Sets the character type of the locale to one with UTF-8. Call once before the two above. */
