@@ -1,4 +1,4 @@
-/* A cluster's state and placement out of what was said and what was seen. Layer 1 (model); pure.
+/* A cluster's state and placement out of what each source tells of it. Layer 1 (model); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rollup.h"
 
@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cleanup.h"
 #include "limits.h"
 #include "str.h"
 #include "strbuf.h"
@@ -71,9 +72,34 @@ static void tell_node(const struct node *n, struct strbuf *out) {
         strbuf_addf(out, "VM %s is %s", vm, seen->power == VM_POWER_SUSPENDED ? "suspended" : "powered off");
 }
 
-/* -- what is seen of all of them ------------------------------------------------------------------------------------------ */
+/* -- evidence --------------------------------------------------------------------------------------------------------------- */
 
 #define ROLES (NODE_WORKER + 1)
+
+/* What one source tells of a cluster. */
+struct evidence {
+    enum cluster_state state;      /* CLUSTER_READY: nothing bad */
+    const char *source;            /* "declared", "reported" or "observed"; borrowed */
+    const char *by;                /* who said so; NULL: it was seen, or that is not known; borrowed */
+    int64_t since_ms;              /* wall clock */
+    struct strbuf reason, partial; /* for those who see all parts of the cluster, and for others; empty: none */
+    int ready[ROLES];              /* so many nodes can be ready at most; -1: it does not tell */
+    size_t down;                   /* virtual machines that do not work */
+    bool is_stale;                 /* it is told no more */
+};
+
+static void evidence_init(struct evidence *e) {
+    *e = (struct evidence){.state = CLUSTER_READY, .source = "observed", .ready = {-1, -1}};
+    strbuf_init(&e->reason, REASON_BYTES_MAX);
+    strbuf_init(&e->partial, REASON_BYTES_MAX);
+}
+
+static void evidence_done(struct evidence *e) {
+    strbuf_done(&e->reason);
+    strbuf_done(&e->partial);
+}
+
+/* -- what vCenters show of its nodes ------------------------------------------------------------------------------------------ */
 
 /* The nodes of one role, as far as anybody has told of them. */
 struct part {
@@ -81,33 +107,28 @@ struct part {
     size_t down;  /* of those that a vCenter shows */
 };
 
-struct evidence {
-    enum cluster_state state;    /* CLUSTER_READY: nothing bad is seen */
-    struct strbuf text, partial; /* names what; the same without names */
-    struct part parts[ROLES];
-    size_t down;      /* in all parts */
-    int64_t since_ms; /* when the last of them went */
-};
-
 static bool is_seen_down(const struct rollup_input *in, const struct node *n) {
     const struct node_observation *seen = n->seen;
     return seen && seen->vcenter_id && (!in->counts || in->counts(in->arg, seen->vcenter_id)) && rollup_is_down(seen);
 }
 
-static void rollup_count(const struct rollup_input *in, struct evidence *e) {
+static void rollup_count(const struct rollup_input *in, struct evidence *e, struct part parts[ROLES]) {
     const struct cluster *c = in->cluster;
     const int wanted[ROLES] = {[NODE_CONTROL_PLANE] = c->control_plane_desired, [NODE_WORKER] = c->workers_desired};
     for (size_t i = 0; i < c->nodes_count; i++) {
         const bool is_down = is_seen_down(in, &c->nodes[i]);
-        e->parts[c->nodes[i].role].known++;
-        e->parts[c->nodes[i].role].down += is_down;
+        parts[c->nodes[i].role].known++;
+        parts[c->nodes[i].role].down += is_down;
         e->down += is_down;
         if (is_down && c->nodes[i].seen->observed_at_ms > e->since_ms)
             e->since_ms = c->nodes[i].seen->observed_at_ms;
     }
-    for (int role = 0; role < ROLES; role++)
-        if (wanted[role] > 0 && (size_t)wanted[role] > e->parts[role].known)
-            e->parts[role].known = (size_t)wanted[role];
+    for (int role = 0; role < ROLES; role++) {
+        if (wanted[role] > 0 && (size_t)wanted[role] > parts[role].known)
+            parts[role].known = (size_t)wanted[role];
+        if (parts[role].down)
+            e->ready[role] = (int)(parts[role].known - parts[role].down);
+    }
 }
 
 /* etcd works while more than half of its members do, and each node of the control plane has one (kubernetes.io, "Options for Highly
@@ -128,71 +149,60 @@ static void tell_names(const struct rollup_input *in, struct strbuf *out) {
             }
 }
 
-static void rollup_look(const struct rollup_input *in, struct evidence *e) {
-    const struct part *control_plane = &e->parts[NODE_CONTROL_PLANE];
-    strbuf_init(&e->text, REASON_BYTES_MAX);
-    strbuf_init(&e->partial, REASON_BYTES_MAX);
-    rollup_count(in, e);
+static void look_at_machines(const struct rollup_input *in, struct evidence *e) {
+    struct part parts[ROLES] = {{0}};
+    const struct part *control_plane = &parts[NODE_CONTROL_PLANE];
+    rollup_count(in, e, parts);
     e->state = !e->down ? CLUSTER_READY : has_majority(control_plane) ? CLUSTER_DEGRADED : CLUSTER_UNREACHABLE;
     if (!e->down)
         return;
     if (e->state == CLUSTER_UNREACHABLE) {
-        strbuf_addf(&e->text, "%zu of %zu of its control plane %s not running: no majority, the API cannot work; ",
+        strbuf_addf(&e->reason, "%zu of %zu of its control plane %s not running: no majority, the API cannot work; ",
                     control_plane->down, control_plane->known, control_plane->down == 1 ? "is" : "are");
-        strbuf_adds(&e->partial, e->text.data);
+        strbuf_adds(&e->partial, e->reason.data);
     }
-    tell_names(in, &e->text);
+    tell_names(in, &e->reason);
     if (e->down > NAMED_MAX)
-        strbuf_addf(&e->text, "; and %zu more", e->down - NAMED_MAX);
+        strbuf_addf(&e->reason, "; and %zu more", e->down - NAMED_MAX);
     strbuf_addf(&e->partial, "%zu of its virtual machines %s not running", e->down, e->down == 1 ? "is" : "are");
-}
-
-/* The least that the sources allow: what was told, less when so few can be up. Not known stays so. */
-static int rollup_ready(int told, const struct part *part) {
-    const size_t up = part->known - part->down;
-    return part->down && told > 0 && (size_t)told > up ? (int)up : told;
 }
 
 /* -- what was said ---------------------------------------------------------------------------------------------------------- */
 
-struct saying {
-    enum cluster_state state;
-    const char *reason, *source, *by;
-    int64_t since_ms;
-    struct strbuf made; /* holds the reason when it is of our making */
-    bool is_stale;
-};
-
-static void say_stale(const struct rollup_input *in, struct saying *s) {
+static void say_stale(const struct rollup_input *in, struct evidence *e) {
     const struct cluster *c = in->cluster;
     const time_t at = (time_t)(c->reported_at_ms / 1000);
     struct tm utc;
     char text[32] = "";
     if (gmtime_r(&at, &utc))
         (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    strbuf_addf(&s->made, "no report since %s, when it was %s", text, cluster_state_name(c->reported_state));
-    s->state = CLUSTER_UNKNOWN;
-    s->reason = s->made.data;
-    s->source = "observed";
-    s->since_ms = c->reported_at_ms + in->report_stale_after_ms;
-    s->by = NULL;
-    s->is_stale = true;
+    strbuf_addf(&e->reason, "no report since %s, when it was %s", text, cluster_state_name(c->reported_state));
+    e->state = CLUSTER_UNKNOWN;
+    e->since_ms = c->reported_at_ms + in->report_stale_after_ms;
+    e->is_stale = true;
 }
 
-static void rollup_listen(const struct rollup_input *in, struct saying *s) {
+static void look_at_report(const struct rollup_input *in, struct evidence *e) {
     const struct cluster *c = in->cluster;
     const bool is_reported = cluster_is_reported(c);
-    strbuf_init(&s->made, REASON_BYTES_MAX);
-    s->state = is_reported ? c->reported_state : c->state;
-    s->reason = c->state_reason; /* holds the report's reason, too */
-    s->source = c->state_source ? c->state_source : "declared";
-    s->since_ms = c->state_since_ms;
-    s->by = c->state_by;
-    if (is_reported && in->report_stale_after_ms > 0 && in->now_ms - c->reported_at_ms > in->report_stale_after_ms)
-        say_stale(in, s);
+    e->ready[NODE_CONTROL_PLANE] = c->control_plane_ready;
+    e->ready[NODE_WORKER] = c->workers_ready;
+    if (is_reported && in->report_stale_after_ms > 0 && in->now_ms - c->reported_at_ms > in->report_stale_after_ms) {
+        say_stale(in, e);
+        return;
+    }
+    e->state = is_reported ? c->reported_state : c->state;
+    e->source = c->state_source ? c->state_source : "declared";
+    e->since_ms = c->state_since_ms;
+    e->by = c->state_by;
+    strbuf_adds(&e->reason, c->state_reason ? c->state_reason : ""); /* holds the report's reason, too */
 }
 
-/* -- both together ------------------------------------------------------------------------------------------------------- */
+/* The first is what was said; what the others tell counts where it is worse. */
+static void (*const sources[])(const struct rollup_input *in, struct evidence *e) = {look_at_report, look_at_machines};
+#define SOURCES ARRAY_COUNT(sources)
+
+/* -- all together -------------------------------------------------------------------------------------------------------- */
 
 /* States that tell of work under way or its end: virtual machines may well be off then. */
 static bool rollup_is_kept(enum cluster_state said, enum cluster_state seen) {
@@ -229,28 +239,56 @@ static char *rollup_join(const char *first, const char *second, struct err *err)
     return strbuf_check(&out, "reason", err) ? NULL : strbuf_steal(&out);
 }
 
-static int set_reasons(struct rollup *out, const char *first, const char *second, const char *second_partial, struct err *err) {
-    if (first || second) {
-        out->reason = rollup_join(first, second, err);
-        out->reason_partial = rollup_join(first, second_partial, err);
-        if (!out->reason || !out->reason_partial)
-            return err_set(err, ERR_NOMEM, "out of memory");
+/* What all but the first tell, one behind the other; NULL: nothing. */
+static char *rollup_others(const struct evidence all[SOURCES], bool is_partial, struct err *err) {
+    _cleanup_strbuf_ struct strbuf out;
+    strbuf_init(&out, SOURCES * REASON_BYTES_MAX);
+    for (size_t i = 1; i < SOURCES; i++) {
+        const struct strbuf *text = is_partial ? &all[i].partial : &all[i].reason;
+        if (text->len)
+            strbuf_addf(&out, "%s%s", out.len ? "; " : "", text->data);
     }
-    return 0;
+    return out.len && !strbuf_check(&out, "reason", err) ? strbuf_steal(&out) : NULL;
 }
 
-static int rollup_combine(const struct saying *s, const struct evidence *e, struct rollup *out, struct err *err) {
-    const char *seen = e->down ? e->text.data : NULL;
-    const bool is_worse = rollup_badness(e->state) > rollup_badness(s->state) && !rollup_is_kept(s->state, e->state);
-    out->state = is_worse ? e->state : s->state;
-    out->source = str_dup(is_worse ? "observed" : s->source);
-    out->since_ms = is_worse ? e->since_ms : s->since_ms;
-    out->by = is_worse ? NULL : str_dup(s->by);
-    out->is_report_stale = s->is_stale;
-    if (!out->source || (!is_worse && s->by && !out->by))
+/* What was said explains nothing once something else overrides it; that nobody reports any more still does. */
+static int rollup_explain(const struct evidence all[SOURCES], const struct evidence *worst, struct rollup *out, struct err *err) {
+    const struct evidence *said = &all[0];
+    const char *first = said->reason.len && (worst == said || said->is_stale) ? said->reason.data : NULL;
+    _cleanup_free_ char *others = rollup_others(all, false, err), *partial = rollup_others(all, true, err);
+    if (!first && !others)
+        return 0;
+    out->reason = rollup_join(first, others, err);
+    out->reason_partial = rollup_join(first, partial, err);
+    return out->reason && out->reason_partial ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* The least that the sources allow of what was told; what is not known stays so. */
+static int rollup_ready(const struct evidence all[SOURCES], enum node_role role) {
+    int ready = all[0].ready[role];
+    for (size_t i = 1; i < SOURCES; i++)
+        if (all[i].ready[role] >= 0 && ready > all[i].ready[role])
+            ready = all[i].ready[role];
+    return ready;
+}
+
+static int rollup_combine(const struct evidence all[SOURCES], struct rollup *out, struct err *err) {
+    const struct evidence *worst = &all[0];
+    for (size_t i = 1; i < SOURCES; i++) {
+        if (rollup_badness(all[i].state) > rollup_badness(worst->state) && !rollup_is_kept(all[0].state, all[i].state))
+            worst = &all[i];
+        out->down += all[i].down;
+    }
+    out->state = worst->state;
+    out->source = str_dup(worst->source);
+    out->since_ms = worst->since_ms;
+    out->by = str_dup(worst->by);
+    out->is_report_stale = all[0].is_stale;
+    out->control_plane_ready = rollup_ready(all, NODE_CONTROL_PLANE);
+    out->workers_ready = rollup_ready(all, NODE_WORKER);
+    if (!out->source || (worst->by && !out->by))
         return err_set(err, ERR_NOMEM, "out of memory");
-    /* what was reported explains nothing once what is seen overrides it; that nobody reports any more still does */
-    return set_reasons(out, is_worse && !s->is_stale ? NULL : s->reason, seen, e->partial.data, err);
+    return rollup_explain(all, worst, out, err);
 }
 
 static int rollup_place(const struct rollup_input *in, struct rollup *out, struct err *err) {
@@ -283,22 +321,17 @@ static int64_t rollup_newest(const struct cluster *c) {
 }
 
 int rollup_make(const struct rollup_input *input, struct rollup *out, struct err *err) {
-    const struct cluster *c = input->cluster;
-    struct rollup made = {.observed_at_ms = rollup_newest(c)};
-    struct evidence evidence = {0};
-    struct saying saying = {0};
-    int rc;
-    rollup_look(input, &evidence);
-    rollup_listen(input, &saying);
-    made.control_plane_ready = rollup_ready(c->control_plane_ready, &evidence.parts[NODE_CONTROL_PLANE]);
-    made.workers_ready = rollup_ready(c->workers_ready, &evidence.parts[NODE_WORKER]);
-    made.down = evidence.down;
-    rc = rollup_combine(&saying, &evidence, &made, err);
+    struct rollup made = {.observed_at_ms = rollup_newest(input->cluster)};
+    struct evidence all[SOURCES];
+    for (size_t i = 0; i < SOURCES; i++) {
+        evidence_init(&all[i]);
+        sources[i](input, &all[i]);
+    }
+    int rc = rollup_combine(all, &made, err);
     if (!rc)
         rc = rollup_place(input, &made, err);
-    strbuf_done(&evidence.text);
-    strbuf_done(&evidence.partial);
-    strbuf_done(&saying.made);
+    for (size_t i = 0; i < SOURCES; i++)
+        evidence_done(&all[i]);
     if (rc)
         rollup_done(&made);
     else
