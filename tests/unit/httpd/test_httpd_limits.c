@@ -187,7 +187,7 @@ static void test_stop_waits_for_work_under_way(void **state) {
     assert_int_equal(r.status, 200);
     reply_done(&r);
     client_send(fd, "GET /slow HTTP/1.1\r\nHost: t\r\n\r\n");
-    UNIT_WAIT_FOR(fixture_stats(&fx).suspended == 1);
+    UNIT_WAIT_FOR(atomic_load(&fx.slow_running) == 1); /* not before: work that no worker has begun is given up by a stop */
     assert_int_equal(pthread_create(&stopper, NULL, stop_server, &fx), 0);
     for (bool is_told = false; !is_told; reply_done(&r)) { /* until the stop has begun, maybe between request and answer */
         client_send(other, "GET /fast HTTP/1.1\r\nHost: t\r\n\r\n");
