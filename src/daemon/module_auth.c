@@ -205,9 +205,9 @@ MODULE_TRY(purge_sessions, signon_purge(w->parts.signon, err))
 MODULE_TRY(tick_signing_keys, signon_keys_tick(w->parts.signon, err))
 
 /* Who is due is asked about soon after. */
-static void set_people_period(const struct config *config, struct wire_tick *ticks) {
+static int64_t get_people_period_ms(const struct config *config) {
     const int64_t quarter_ms = config->auth_directory_live_check_ms / 4;
-    ticks[1].period_ms = quarter_ms < 5 * SECOND ? quarter_ms : 5 * SECOND;
+    return quarter_ms < 5 * SECOND ? quarter_ms : 5 * SECOND;
 }
 
 const struct wire_module module_signon = {
@@ -222,10 +222,9 @@ const struct wire_module module_signon = {
                .retry = RETRY_QUICK,
                .run = tick_rights,
                .runs_before_ready = true},
-              {.name = "people", .retry = RETRY_QUICK, .run = check_people},
+              {.name = "people", .get_period_ms = get_people_period_ms, .retry = RETRY_QUICK, .run = check_people},
               {.name = "sessions", .period_ms = MINUTE, .jitter_percent = 20, .retry = RETRY_SLOW, .run = purge_sessions},
               {.name = "signing_keys", .period_ms = SECOND, .retry = RETRY_SLOW, .run = tick_signing_keys}},
-    .set_periods = set_people_period,
 };
 
 /* -- local users, grants, role mappings -------------------------------------------------------------------------------------------- */

@@ -40,8 +40,8 @@ MODULE_TRY(sync_reports, inventory_sync_reports(w->parts.inventory, err))
 /* The feed against everything that is stored. */
 MODULE_TRY(check_feed, inventory_check(w->parts.inventory, &(unsigned long){0}, err))
 
-static void set_check_period(const struct config *config, struct wire_tick *ticks) {
-    ticks[2].period_ms = config->directory_check_interval_ms;
+static int64_t get_check_period_ms(const struct config *config) {
+    return config->directory_check_interval_ms;
 }
 
 const struct wire_module module_inventory = {
@@ -49,10 +49,10 @@ const struct wire_module module_inventory = {
     .drop = drop_inventory,
     .check_health = check_inventory,
     .write_metrics = measure_inventory,
-    .ticks = {{.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = follow_changes},
-              {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = RETRY_SLOW, .run = sync_reports},
-              {.name = "check", .jitter_percent = 20, .retry = RETRY_SLOW, .run = check_feed}},
-    .set_periods = set_check_period,
+    .ticks =
+        {{.name = "changes", .period_ms = 250, .retry = {.first_ms = 250, .max_ms = 1000}, .run = follow_changes},
+         {.name = "reports", .period_ms = 15 * SECOND, .jitter_percent = 20, .retry = RETRY_SLOW, .run = sync_reports},
+         {.name = "check", .get_period_ms = get_check_period_ms, .jitter_percent = 20, .retry = RETRY_SLOW, .run = check_feed}},
 };
 
 /* -- writing --------------------------------------------------------------------------------------------------------------------- */

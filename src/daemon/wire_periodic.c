@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "audit_store.h"
 #include "clock.h"
@@ -177,19 +176,17 @@ static int run_tick(void *arg, struct err *err) {
 }
 
 static void add_ticks(struct wire *wire, const struct wire_module *module, struct periodic *table) {
-    struct wire_tick ticks[WIRE_TICKS_MAX];
-    memcpy(ticks, module->ticks, sizeof(ticks));
-    if (module->set_periods)
-        module->set_periods(&wire->config, ticks);
-    for (size_t i = 0; i < WIRE_TICKS_MAX && ticks[i].run; i++) {
+    for (size_t i = 0; i < WIRE_TICKS_MAX && module->ticks[i].run; i++) {
+        const struct wire_tick *tick = &module->ticks[i];
         struct wire_call *call = &wire->calls[wire->calls_count];
-        *call = (struct wire_call){wire, ticks[i]};
-        table[wire->calls_count++] = (struct periodic){.name = ticks[i].name,
-                                                       .period_ms = ticks[i].period_ms,
-                                                       .jitter_percent = ticks[i].jitter_percent,
-                                                       .retry = ticks[i].retry,
-                                                       .run = run_tick,
-                                                       .arg = call};
+        *call = (struct wire_call){wire, *tick};
+        table[wire->calls_count++] =
+            (struct periodic){.name = tick->name,
+                              .period_ms = tick->get_period_ms ? tick->get_period_ms(&wire->config) : tick->period_ms,
+                              .jitter_percent = tick->jitter_percent,
+                              .retry = tick->retry,
+                              .run = run_tick,
+                              .arg = call};
     }
 }
 

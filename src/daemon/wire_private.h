@@ -47,13 +47,13 @@ struct wire;
 struct wire_tick {
     const char *name; /* by which scheduler_wake finds it */
     int64_t period_ms;
+    int64_t (*get_period_ms)(const struct config *config); /* of one that is configured; NULL: period_ms */
     unsigned jitter_percent;
     struct backoff retry;
     int (*run)(struct wire *w, struct err *err);
     bool runs_before_ready; /* else it waits for the end of start-up */
 };
 #define WIRE_TICKS_MAX 5 /* of a module */
-#define WIRE_CALLS_MAX 40
 
 struct wire_call {
     struct wire *wire;
@@ -74,8 +74,7 @@ struct wire_module {
     void (*check_health)(struct wire *w, const struct inventory_platform *platform, struct findings *out);
     bool logs_health; /* changes of it are told in the log, too */
     void (*write_metrics)(struct wire *w, const struct inventory_platform *platform, struct metric_page *page);
-    struct wire_tick ticks[WIRE_TICKS_MAX];                                    /* those that have `run` */
-    void (*set_periods)(const struct config *config, struct wire_tick *ticks); /* of those that are configured */
+    struct wire_tick ticks[WIRE_TICKS_MAX]; /* those that have `run` */
 };
 
 #define MODULE(name) extern const struct wire_module module_##name;
@@ -87,6 +86,7 @@ enum {
     WIRE_MODULES
 };
 #undef MODULE
+#define WIRE_CALLS_MAX ((WIRE_MODULES + 1) * WIRE_TICKS_MAX) /* the daemon itself is the one more */
 extern const struct wire_module *const wire_modules[WIRE_MODULES];
 
 /* Members of a module that are one call. */
