@@ -7,13 +7,17 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/doctor/doctor.c \
     src/vcenter/doctor/doctor.h \
     src/vcenter/doctor/doctor_net.c \
-    src/vcenter/doctor/doctor_replicas.c \
     src/vcenter/doctor/doctor_private.h \
+    src/vcenter/doctor/doctor_replicas.c \
     src/vcenter/doctor/doctor_vcenter.c \
+    src/vcenter/doctor/platform_health.c \
+    src/vcenter/doctor/platform_health.h \
+    src/vcenter/doctor/vc_status.c \
+    src/vcenter/doctor/vc_status.h \
+    src/vcenter/doctor/verdict_ask.c \
+    src/vcenter/doctor/verdict_ask.h \
     src/vcenter/events/event_make.c \
     src/vcenter/events/event_make.h \
-    src/vcenter/events/event_plan.c \
-    src/vcenter/events/event_plan.h \
     src/vcenter/events/event_post.c \
     src/vcenter/events/event_post.h \
     src/vcenter/extension/extension_record.c \
@@ -26,13 +30,12 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/ovf_install.h \
     src/vcenter/extension/reconcile.c \
     src/vcenter/extension/reconcile.h \
-    src/vcenter/extension/record_note.h \
     src/vcenter/extension/registration.c \
     src/vcenter/extension/registration.h \
     src/vcenter/extension/registration_places.c \
+    src/vcenter/extension/registration_private.h \
     src/vcenter/extension/registration_report.c \
     src/vcenter/extension/registration_role.c \
-    src/vcenter/extension/registration_private.h \
     src/vcenter/extension/rotation.c \
     src/vcenter/extension/rotation.h \
     src/vcenter/extension/rotation_work.c \
@@ -41,8 +44,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/state_alarm.h \
     src/vcenter/extension/vcenter_set.c \
     src/vcenter/extension/vcenter_set.h \
-    src/vcenter/link/discovery.c \
-    src/vcenter/link/discovery.h \
+    src/vcenter/link/event_plan.c \
+    src/vcenter/link/event_plan.h \
     src/vcenter/link/hx_addresses.c \
     src/vcenter/link/hx_addresses.h \
     src/vcenter/link/link.c \
@@ -57,25 +60,22 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/link/link_work.h \
     src/vcenter/link/machine_usage.c \
     src/vcenter/link/machine_usage.h \
-    src/vcenter/link/platform_health.c \
-    src/vcenter/link/platform_health.h \
     src/vcenter/link/platform_links.c \
     src/vcenter/link/platform_links.h \
+    src/vcenter/link/record_note.h \
     src/vcenter/link/vc_fault.c \
     src/vcenter/link/vc_fault.h \
     src/vcenter/link/vc_faults.def \
     src/vcenter/link/vc_people.c \
     src/vcenter/link/vc_people.h \
-    src/vcenter/link/vc_status.c \
-    src/vcenter/link/vc_status.h \
     src/vcenter/link/verdict.c \
     src/vcenter/link/verdict.h \
-    src/vcenter/link/verdict_ask.c \
-    src/vcenter/link/verdict_ask.h \
+    src/vcenter/watch/discovery.c \
+    src/vcenter/watch/discovery.h \
     src/vcenter/watch/watch_mirror.c \
     src/vcenter/watch/watch_mirror.h \
-    src/vcenter/watch/watch_run_private.h \
     src/vcenter/watch/watch_read.c \
     src/vcenter/watch/watch_run.c \
     src/vcenter/watch/watch_run.h \
+    src/vcenter/watch/watch_run_private.h \
     src/vcenter/watch/watch_save.c
