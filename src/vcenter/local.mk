@@ -20,8 +20,6 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/events/event_make.h \
     src/vcenter/events/event_post.c \
     src/vcenter/events/event_post.h \
-    src/vcenter/extension/extension_record.c \
-    src/vcenter/extension/extension_record.h \
     src/vcenter/extension/login_account.c \
     src/vcenter/extension/login_account.h \
     src/vcenter/extension/manifest_log.c \
@@ -46,6 +44,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/vcenter_set.h \
     src/vcenter/link/event_plan.c \
     src/vcenter/link/event_plan.h \
+    src/vcenter/link/extension_record.c \
+    src/vcenter/link/extension_record.h \
     src/vcenter/link/hx_addresses.c \
     src/vcenter/link/hx_addresses.h \
     src/vcenter/link/link.c \
