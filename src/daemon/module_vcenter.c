@@ -106,6 +106,7 @@ static int make_platform(struct wire *w, struct err *err) {
         .admin_email = *email ? email : "noreply@localhost.invalid",
         .networks = &w->vcenter_networks,
         .view_privilege = w->config.auth_vcenter_view_privilege,
+        .watch = &watch_link_ops,
         .inventory = w->parts.inventory,
         .has_events = w->config.vcenter_events,
         .manifest_log = w->parts.manifest_log,
@@ -182,14 +183,14 @@ const struct wire_module module_platform = {
 
 static int load_links(struct wire *w, struct err *err) {
     int rc = platform_sync(w->parts.platform, err);
-    platform_note_clusters_changed(w->parts.platform);
+    watch_note_cluster_everywhere(w->parts.platform, NULL);
     return rc;
 }
 
 static int follow_links(struct wire *w, const struct change *change, struct err *err) {
     int rc = 0;
     if (change->kind == CHANGE_CLUSTER)
-        platform_note_cluster_changed(w->parts.platform, change->object_id);
+        watch_note_cluster_everywhere(w->parts.platform, change->object_id);
     if (change->kind != CHANGE_VCENTER)
         return 0;
     rc = platform_sync(w->parts.platform, err);

@@ -72,8 +72,12 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/link/verdict.h \
     src/vcenter/watch/discovery.c \
     src/vcenter/watch/discovery.h \
+    src/vcenter/watch/rescan.c \
+    src/vcenter/watch/rescan.h \
     src/vcenter/watch/watch_mirror.c \
     src/vcenter/watch/watch_mirror.h \
+    src/vcenter/watch/watch_plan.c \
+    src/vcenter/watch/watch_plan.h \
     src/vcenter/watch/watch_read.c \
     src/vcenter/watch/watch_run.c \
     src/vcenter/watch/watch_run.h \

@@ -10,7 +10,7 @@
 
 #include "clock.h"
 #include "names.h"
-#include "discovery.h"
+#include "rescan.h"
 #include "platform_links.h"
 #include "registration_private.h"
 #include "str.h"
@@ -442,7 +442,7 @@ static int step_activate(struct registration_work *w, struct err *err) {
 static int step_read_inventory(struct registration_work *w, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
-    int rc = discovery_run(w->link, NULL, &why);
+    int rc = rescan_run(w->link, NULL, &why);
     link_env_note_written(w->env);
     (void)err_move(err, rc, &why);
     return link_note(w->link, since_ms, rc, &why);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "record_note.h"
 #include "vcenter.h"
 #include "vim_extension.h"
 
@@ -14,7 +15,6 @@ struct link_env;
 
 #define EXTENSION_SERVER_TYPE "KAAS_API" /* of the server by which HX finds us */
 
-enum record_state { RECORD_UNKNOWN, RECORD_OURS, RECORD_OUTDATED, RECORD_FOREIGN, RECORD_MISSING };
 /* "ours", ... as in docs/openapi.yaml; static. */
 const char *record_state_name(enum record_state state);
 

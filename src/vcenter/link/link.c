@@ -19,7 +19,6 @@
 #include "uuid.h"
 #include "vcenter_store.h"
 #include "vim.h"
-#include "watch_run.h"
 #include "x509.h"
 
 #define RETIRE_GRACE_MS 500
@@ -60,6 +59,10 @@ struct link {
     int64_t next_try_ms;    /* monotonic clock */
     bool is_retired;
 };
+
+static const struct link_watch_ops *watch_ops(const struct link *link) {
+    return link->env->options.watch;
+}
 
 const char *link_state_name(enum link_state state) {
     static const char *const names[] = {
@@ -233,7 +236,7 @@ static void link_note_outcome(struct link *link, const struct outcome *o) {
         link->next_try_ms = clock_mono_ms() + backoff_delay_ms(&retry, 1, random_u32());
     (void)pthread_mutex_unlock(&link->lock);
     if (was_connected != (link_get_state(link) == LINK_CONNECTED))
-        watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
+        watch_ops(link)->note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
     if (!was_connected && link_can_work(link)) {
         link_queue_add_at_connect(&link->queue);
         if (link_queue_is_due(&link->queue, clock_mono_ms()))
@@ -512,7 +515,7 @@ static int make_pool(struct link *link, const struct vcenter *vc, struct err *er
 
 static void free_link(struct link *link) {
     worker_pool_free(link->workers);
-    watch_free(link->watch);
+    watch_ops(link)->free(link->watch);
     link_queue_done(&link->queue);
     vim_client_free(link->client);
     login_material_done(&link->material);
@@ -545,7 +548,7 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     if (!rc)
         rc = make_pool(link, vc, err);
     if (!rc)
-        rc = watch_new(link, &link->watch, err);
+        rc = watch_ops(link)->make(link, &link->watch, err);
     if (rc) {
         free_link(link);
         return rc;
@@ -584,7 +587,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
         verdicts_forget(&link->verdicts, VERDICT_VALID, clock_wall_ms());
     }
     (void)pthread_mutex_unlock(&link->lock);
-    watch_note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
+    watch_ops(link)->note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
     return needs_new;
 }
 
@@ -684,7 +687,7 @@ bool link_is_retired(struct link *link) {
 
 void link_tick(struct link *link, int64_t now_ms) {
     if (link_can_work(link))
-        (void)watch_start(link->watch, NULL); /* without a thread now the next tick tries again */
+        (void)watch_ops(link)->start(link->watch, NULL); /* without a thread now the next tick tries again */
     if (vim_take_orphan_hint(link->client))
         link_queue_add(&link->queue, LINK_WORK_SWEEP);
     if (link_is_due(link, now_ms) || (link_can_work(link) && link_queue_is_due(&link->queue, now_ms)))
@@ -698,7 +701,7 @@ void link_note_retired(struct link *link) {
 
 void link_begin_retire(struct link *link) {
     link_note_retired(link);
-    watch_cancel(link->watch);
+    watch_ops(link)->cancel(link->watch);
 }
 
 /* Calls that are under way get a moment to end by themselves; a vCenter that hangs is not waited for. */
@@ -710,7 +713,7 @@ void link_retire(struct link *link) {
         (void)worker_pool_wait_idle(link->workers, RETIRE_GRACE_MS);
     vim_client_cancel(link->client); /* the watch cleans nothing up: that is what the logout does */
     worker_pool_stop(link->workers);
-    watch_stop(link->watch);
+    watch_ops(link)->stop(link->watch);
     if (!is_hopeless) /* else there is nobody to log out from */
         (void)vim_logout_within(link->client, RETIRE_LOGOUT_MS, NULL);
 }

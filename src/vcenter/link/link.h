@@ -18,6 +18,7 @@
 struct event_budget;
 struct link;
 struct login_refusals;
+struct watch;
 
 enum link_state { LINK_NOT_REGISTERED, LINK_CONNECTING, LINK_CONNECTED, LINK_UNREACHABLE, LINK_REFUSED };
 /* "not_registered", ... as in docs/openapi.yaml; static. */
@@ -40,6 +41,21 @@ struct link_report {
     enum vim_strategy strategy; /* the login way that worked last */
     struct link_certificates certificates;
     struct record_note record; /* what is known of our record there */
+};
+
+/* The live watch of a link as the link drives it: a table, because the watch (watch_run.h) lies above the link. */
+struct link_watch_ops {
+    /* Makes the watch of this link, which owns it; no thread yet. ERR_NOMEM. */
+    int (*make)(struct link *link, struct watch **out, struct err *err);
+    /* Starts the threads if that has not been done. ERR_BUSY if the system gives none. */
+    int (*start)(struct watch *watch, struct err *err);
+    /* Wakes the watch after the state of the link has changed; `is_registered` false also cancels the pending call. Does not block. */
+    void (*note_link)(struct watch *watch, bool is_registered);
+    /* Stops the watch for good: cancels the pending call and tells the threads to end. Does not wait for them. */
+    void (*cancel)(struct watch *watch);
+    /* Cancels, then waits for the threads to end. A call of theirs to the vCenter must have been cancelled (vim_client_cancel) or end by itself. */
+    void (*stop)(struct watch *watch);
+    void (*free)(struct watch *watch); /* stops it; NULL is allowed */
 };
 
 /* Makes a link with a worker pool of its own; copies `vc`. One reference. ERR_NOMEM, ERR_CONFIG. */

@@ -18,6 +18,7 @@
 #define SET_ACCOUNT_ACTION "vcenter.set_login_account"
 
 struct inventory;
+struct link_watch_ops;
 struct manifest_log;
 struct net_policy;
 struct platform;
@@ -34,11 +35,12 @@ struct platform_options {
     const char *
         server_cert_pem; /* the certificate alone that public_url shows, as x509_chain_read gives it: named in the extension record; NULL if unknown */
     const char *admin_email;
-    const char *view_privilege;        /* "System.Read" */
-    const struct net_policy *networks; /* where vCenters may be; borrowed; NULL: anywhere */
-    struct inventory *inventory;       /* what runs on which vSphere cluster; borrowed; NULL: nothing is known to run anywhere */
-    struct manifest_log *manifest_log; /* notes who fetched the plug-in's manifest; NULL: not noted */
-    bool has_events;                   /* vCenters are told of Kubernetes clusters in their events */
+    const char *view_privilege;         /* "System.Read" */
+    const struct net_policy *networks;  /* where vCenters may be; borrowed; NULL: anywhere */
+    const struct link_watch_ops *watch; /* watch_link_ops (watch_run.h) */
+    struct inventory *inventory;        /* what runs on which vSphere cluster; borrowed; NULL: nothing is known to run anywhere */
+    struct manifest_log *manifest_log;  /* notes who fetched the plug-in's manifest; NULL: not noted */
+    bool has_events;                    /* vCenters are told of Kubernetes clusters in their events */
     long connect_timeout_ms, call_timeout_ms;
     int64_t keepalive_ms;
     int login_certificate_days; /* how long a new login certificate is valid; 0: LOGIN_CERTIFICATE_DAYS */

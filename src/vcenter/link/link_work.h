@@ -17,15 +17,14 @@ struct link;
 
 enum link_work {
     LINK_WORK_IDENTITY = 1U << 0,  /* what vCenter says about itself is read and compared again */
-    LINK_WORK_RESCAN = 1U << 1,    /* full read of the inventory, compared with what the watch knows */
-    LINK_WORK_RECONCILE = 1U << 2, /* our extension record is brought to what it should be */
-    LINK_WORK_RENEW = 1U << 3,     /* the login certificate: its age, a rotation that was left half done */
-    LINK_WORK_SWEEP = 1U << 4,     /* sessions of ours that nobody holds any more are ended */
-    LINK_WORK_EVENTS = 1U << 5,    /* events that wait are posted */
-    LINK_WORK_LOGIN = 1U << 6,     /* the link's session is exchanged if the account in force is another one */
-    LINK_WORK_VERDICTS = 1U << 7,  /* privileges and clocks are judged */
+    LINK_WORK_RECONCILE = 1U << 1, /* our extension record is brought to what it should be */
+    LINK_WORK_RENEW = 1U << 2,     /* the login certificate: its age, a rotation that was left half done */
+    LINK_WORK_SWEEP = 1U << 3,     /* sessions of ours that nobody holds any more are ended */
+    LINK_WORK_EVENTS = 1U << 4,    /* events that wait are posted */
+    LINK_WORK_LOGIN = 1U << 5,     /* the link's session is exchanged if the account in force is another one */
+    LINK_WORK_VERDICTS = 1U << 6,  /* privileges and clocks are judged */
 };
-#define LINK_WORK_COUNT 8
+#define LINK_WORK_COUNT 7
 
 /* Runs in the link's worker pool and may block. 0: done. ERR_CANCELED: nothing to do any more (the vCenter was unregistered): not tried again.
  * Other errors: tried again; `err` is shown in the vCenter's status and in health. It must call link_begin_admin itself where it must

@@ -8,12 +8,10 @@
 #include <time.h>
 
 #include "clock.h"
-#include "discovery.h"
 #include "store.h"
 #include "str.h"
 #include "uuid.h"
 #include "vcenter_store.h"
-#include "watch_run.h"
 
 struct links {
     struct link **items;
@@ -57,20 +55,6 @@ static void links_remove(struct links *list, size_t i) {
     list->items[i] = list->items[--list->count];
 }
 
-static int platform_links_rescan(struct link *link, struct err *err) {
-    return discovery_run(link, NULL, err);
-}
-
-/* What links can do without help from outside. */
-static void plug_in_own_work(struct platform *p) {
-    static const struct link_work_kind kinds[] = {
-        {.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about},
-        {.bit = LINK_WORK_RESCAN, .name = "rescan", .run = platform_links_rescan},
-    };
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        platform_set_work(p, &kinds[i]);
-}
-
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err) {
     struct platform *p = calloc(1, sizeof(*p));
     int rc;
@@ -86,7 +70,7 @@ int platform_new(const struct platform_options *options, struct platform **out, 
         platform_free(p);
         return rc;
     }
-    plug_in_own_work(p);
+    platform_set_work(p, &(struct link_work_kind){.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about});
     *out = p;
     return 0;
 }
@@ -191,28 +175,12 @@ int platform_set_server_cert(struct platform *p, const char *cert_pem, struct er
     return rc;
 }
 
-/* NULL: all clusters. */
-static void tell_watch(struct link *link, void *cluster_id) {
-    if (cluster_id)
-        watch_note_cluster(link_watch(link), cluster_id);
-    else
-        watch_note_clusters(link_watch(link));
-}
-
-void platform_note_clusters_changed(struct platform *p) {
-    platform_each(p, tell_watch, NULL);
-}
-
 void platform_note_login_changed(struct platform *p, const char *vcenter_id) {
     struct link *link = NULL;
     if (platform_find(p, vcenter_id, &link, NULL))
         return;
     link_request(link, LINK_WORK_LOGIN);
     link_unref(link);
-}
-
-void platform_note_cluster_changed(struct platform *p, const char *cluster_id) {
-    platform_each(p, tell_watch, (void *)(uintptr_t)cluster_id);
 }
 
 /* Moves a link out of sight; platform_tick ends it. */

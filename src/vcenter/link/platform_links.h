@@ -76,8 +76,3 @@ void platform_each(struct platform *platform, void (*fn)(struct link *link, void
 
 /* Notes that this vCenter has changed, perhaps its login credential (CHANGE_VCENTER): asks its link for LINK_WORK_LOGIN. Does not block. */
 void platform_note_login_changed(struct platform *platform, const char *vcenter_id);
-
-/* Notes that nodes of clusters have changed (CHANGE_CLUSTER): the watches read the list of nodes again. Does not block. */
-void platform_note_clusters_changed(struct platform *platform);
-/* As above, of one cluster. */
-void platform_note_cluster_changed(struct platform *platform, const char *cluster_id);

@@ -5,9 +5,10 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "extension_record.h"
 
 #define RECORD_MEMBERS_BYTES 400
+
+enum record_state { RECORD_UNKNOWN, RECORD_OURS, RECORD_OUTDATED, RECORD_FOREIGN, RECORD_MISSING };
 
 /* A plain value: copied whole, nothing to free. All zero before the first comparison. */
 struct record_note {

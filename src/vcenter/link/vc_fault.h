@@ -3,7 +3,7 @@
 #pragma once
 
 #include "err.h"
-#include "extension_record.h"
+#include "record_note.h"
 
 /* The three things that are judged of a vCenter. */
 enum verdict_kind {

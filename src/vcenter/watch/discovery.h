@@ -1,4 +1,4 @@
-/* Reads the vSphere clusters of a vCenter and the HX clusters among them. Layer 4 (vcenter).
+/* From what is read of a vCenter to what the database holds: vSphere clusters and the HX clusters among them. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -25,14 +25,9 @@ struct discovery_result {
 };
 void discovery_result_done(struct discovery_result *result); /* NULL is allowed */
 
-/* Writes to the database what `read` differs in; the watch or discovery_run has read it. `out` may be NULL. Blocks. ERR_UPSTREAM_DENIED: `read` has no
+/* Writes to the database what `read` differs in; the watch or rescan_run has read it. `out` may be NULL. Blocks. ERR_UPSTREAM_DENIED: `read` has no
  * clusters, the database has some, and our session lacks the right to see them; errors of vim.h and store.h. */
 int discovery_save(struct link *link, const struct watch_inventory *read, struct discovery_result *out, struct err *err);
 
 /* Asks whether our session has System.View and System.Read on the root folder. ERR_UPSTREAM_DENIED if not; errors of vim.h. Blocks. */
 int discovery_check_rights(struct link *link, struct err *err);
-
-/* Reads vSphere clusters and extension keys of the vCenter, compares them with what the watch knows, and writes them to the database. A difference that is
- * still there after several reads is counted (watch_note_difference) and told in the result. `out` may be NULL. Blocks; identical runs are not shared here.
- * Errors of vim.h and store.h. */
-int discovery_run(struct link *link, struct discovery_result *out, struct err *err);

@@ -7,37 +7,12 @@
 
 #include "clock.h"
 #include "metric.h"
-#include "watch_mirror.h"
+#include "platform_links.h"
 #include "str.h"
+#include "watch_mirror.h"
 #include "watch_run_private.h"
 
 /* -- life ---------------------------------------------------------------------------------------------------------------------- */
-
-int watch_new(struct link *link, struct watch **out, struct err *err) {
-    struct watch *w = calloc(1, sizeof(*w));
-    if (!w)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    w->link = link;
-    (void)pthread_mutex_init(&w->saving, NULL);
-    (void)pthread_mutex_init(&w->lock, NULL);
-    clock_init_cond(&w->changed);
-    *out = w;
-    return 0;
-}
-
-void watch_free(struct watch *w) {
-    if (!w)
-        return;
-    watch_stop(w);
-    watch_mirror_done(&w->mirror);
-    node_target_list_done(&w->targets);
-    node_matcher_free(w->matcher);
-    watch_nodes_done(&w->saved);
-    (void)pthread_cond_destroy(&w->changed);
-    (void)pthread_mutex_destroy(&w->lock);
-    (void)pthread_mutex_destroy(&w->saving);
-    free(w);
-}
 
 /* Needs the lock. */
 static int start_locked(struct watch *w) {
@@ -60,7 +35,7 @@ static int start_locked(struct watch *w) {
 }
 
 /* Signals belong to the main thread. */
-int watch_start(struct watch *w, struct err *err) {
+static int watch_start(struct watch *w, struct err *err) {
     sigset_t all, before;
     int rc = 0;
     (void)sigfillset(&all);
@@ -73,7 +48,7 @@ int watch_start(struct watch *w, struct err *err) {
     return rc ? err_set(err, ERR_BUSY, "no thread could be started to watch the vCenter") : 0;
 }
 
-void watch_cancel(struct watch *w) {
+static void watch_cancel(struct watch *w) {
     LOCKED(&w->lock);
     w->is_stopping = true;
     if (w->current)
@@ -81,7 +56,7 @@ void watch_cancel(struct watch *w) {
     (void)pthread_cond_broadcast(&w->changed);
 }
 
-void watch_stop(struct watch *w) {
+static void watch_stop(struct watch *w) {
     bool has_threads;
     watch_cancel(w);
     (void)pthread_mutex_lock(&w->lock);
@@ -94,6 +69,32 @@ void watch_stop(struct watch *w) {
     (void)pthread_join(w->saver, NULL);
 }
 
+static int watch_make(struct link *link, struct watch **out, struct err *err) {
+    struct watch *w = calloc(1, sizeof(*w));
+    if (!w)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    w->link = link;
+    (void)pthread_mutex_init(&w->saving, NULL);
+    (void)pthread_mutex_init(&w->lock, NULL);
+    clock_init_cond(&w->changed);
+    *out = w;
+    return 0;
+}
+
+static void watch_free(struct watch *w) {
+    if (!w)
+        return;
+    watch_stop(w);
+    watch_mirror_done(&w->mirror);
+    node_target_list_done(&w->targets);
+    node_matcher_free(w->matcher);
+    watch_nodes_done(&w->saved);
+    (void)pthread_cond_destroy(&w->changed);
+    (void)pthread_mutex_destroy(&w->lock);
+    (void)pthread_mutex_destroy(&w->saving);
+    free(w);
+}
+
 /* -- what others tell ---------------------------------------------------------------------------------------------------------- */
 
 void watch_wait(struct watch *w, int64_t ms) {
@@ -101,30 +102,37 @@ void watch_wait(struct watch *w, int64_t ms) {
     (void)pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 
-void watch_note_link(struct watch *w, bool is_registered) {
+static void watch_note_link(struct watch *w, bool is_registered) {
     LOCKED(&w->lock);
     if (w->current && !is_registered)
         vim_watch_cancel(w->current);
     (void)pthread_cond_broadcast(&w->changed);
 }
 
-void watch_note_clusters(struct watch *w) {
-    LOCKED(&w->lock);
-    watch_plan_add(&w->plan, WATCH_SAVE_TARGETS | WATCH_SAVE_NODES);
-    (void)pthread_cond_broadcast(&w->changed);
+/* Needs the lock. False: there is no room for one more. */
+static bool note_one(struct watch *w, const char *cluster_id) {
+    for (size_t i = 0; i < w->noted.count; i++)
+        if (str_eq(w->noted.ids[i], cluster_id))
+            return true;
+    if (w->noted.count == WATCH_CLUSTERS_AT_ONCE)
+        return false;
+    (void)snprintf(w->noted.ids[w->noted.count++], UUID_TEXT_BYTES, "%s", cluster_id);
+    return true;
 }
 
 void watch_note_cluster(struct watch *w, const char *cluster_id) {
-    bool is_noted = false;
     LOCKED(&w->lock);
-    for (size_t i = 0; i < w->noted.count; i++)
-        is_noted = is_noted || str_eq(w->noted.ids[i], cluster_id);
-    if (!is_noted && w->noted.count == WATCH_CLUSTERS_AT_ONCE)
-        watch_plan_add(&w->plan, WATCH_SAVE_TARGETS | WATCH_SAVE_NODES);
-    else if (!is_noted)
-        (void)snprintf(w->noted.ids[w->noted.count++], UUID_TEXT_BYTES, "%s", cluster_id);
-    watch_plan_add(&w->plan, WATCH_SAVE_PART);
+    const bool is_one = cluster_id && note_one(w, cluster_id);
+    watch_plan_add(&w->plan, is_one ? WATCH_SAVE_PART : WATCH_SAVE_TARGETS | WATCH_SAVE_NODES);
     (void)pthread_cond_broadcast(&w->changed);
+}
+
+static void watch_run_note_at(struct link *link, void *cluster_id) {
+    watch_note_cluster(link_watch(link), cluster_id);
+}
+
+void watch_note_cluster_everywhere(struct platform *platform, const char *cluster_id) {
+    platform_each(platform, watch_run_note_at, (void *)(uintptr_t)cluster_id);
 }
 
 /* What is known is doubted: all is told again. Does not block. */
@@ -176,3 +184,12 @@ bool watch_get_path(struct watch *w, const char *moref, struct strbuf *out) {
     LOCKED(&w->lock);
     return watch_mirror_get_path(&w->mirror, moref, out);
 }
+
+const struct link_watch_ops watch_link_ops = {
+    .make = watch_make,
+    .start = watch_start,
+    .note_link = watch_note_link,
+    .cancel = watch_cancel,
+    .stop = watch_stop,
+    .free = watch_free,
+};

@@ -12,28 +12,19 @@
 #include "err.h"
 
 struct link;
+struct link_watch_ops;
+struct platform;
 struct strbuf;
 struct watch;
 struct watch_inventory;
 
-/* Makes the watch of this link, which owns it; no thread yet. ERR_NOMEM. */
-int watch_new(struct link *link, struct watch **out, struct err *err);
+/* What a platform is given so that its links are watched (platform_options). */
+extern const struct link_watch_ops watch_link_ops;
 
-/* Starts the threads if that has not been done. ERR_BUSY if the system gives none. */
-int watch_start(struct watch *watch, struct err *err);
-
-/* Wakes the watch after the state of the link has changed; `is_registered` false also cancels the pending call. Does not block. */
-void watch_note_link(struct watch *watch, bool is_registered);
-/* Notes that nodes of clusters have changed: the saver reads the list of nodes again before the next save. Does not block. */
-void watch_note_clusters(struct watch *watch);
-/* As watch_note_clusters, for one cluster: only its nodes are read, matched and saved. */
+/* Notes that the nodes of this cluster have changed: the saver reads, matches and saves them anew. NULL: those of any cluster. Does not block. */
 void watch_note_cluster(struct watch *watch, const char *cluster_id);
-
-/* Stops the watch for good: cancels the pending call and tells the threads to end. Does not wait for them. */
-void watch_cancel(struct watch *watch);
-/* watch_cancel, then waits for the threads to end. A call of theirs to the vCenter must have been cancelled (vim_client_cancel) or end by itself. */
-void watch_stop(struct watch *watch);
-void watch_free(struct watch *watch); /* stops it; NULL is allowed */
+/* As watch_note_cluster, for the watches of all links. */
+void watch_note_cluster_everywhere(struct platform *platform, const char *cluster_id);
 
 /* The state of the watch, as a consistent copy. */
 struct watch_report {

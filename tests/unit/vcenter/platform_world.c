@@ -13,6 +13,7 @@
 #include "vim_watch.h"
 #include "vim_session.h"
 #include "vim_authorization.h"
+#include "watch_run.h"
 
 struct platform_world pw;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -678,6 +679,7 @@ struct platform *platform_world_new(void) {
         .public_url = "https://kaas.test",
         .admin_email = "admin@kaas.test",
         .view_privilege = "System.Read",
+        .watch = &watch_link_ops,
         .connect_timeout_ms = 1000,
         .call_timeout_ms = 1000,
         .keepalive_ms = 600000,

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "clock.h"
-#include "discovery.h"
+#include "rescan.h"
 #include "extension_record.h"
 #include "platform_world.h"
 #include "str.h"
@@ -245,7 +245,7 @@ static void hx_clusters_are_found_by_whole_keys(void **state) {
     (void)state;
     set_inventory();
     memcpy(pw.keys, keys, sizeof(keys));
-    assert_int_equal(discovery_run(a, &result, NULL), 0);
+    assert_int_equal(rescan_run(a, &result, NULL), 0);
     assert_int_equal(result.vsphere_clusters, 3);
     assert_int_equal(result.hx_clusters, 2);
     assert_int_equal(result.added, 2);
@@ -265,7 +265,7 @@ static void only_the_neighbour_of_a_short_id_is_not_it(void **state) {
     pw.clusters[0][0] = "domain-c70";
     pw.clusters[0][1] = "HX-West";
     pw.keys[0] = "com.springpath.sysmgmt.domain-c7";
-    assert_int_equal(discovery_run(a, &result, NULL), 0);
+    assert_int_equal(rescan_run(a, &result, NULL), 0);
     assert_int_equal(result.hx_clusters, 0);
     assert_int_equal(result.ignored_count, 1);
     discovery_result_done(&result);
@@ -276,15 +276,15 @@ static void what_is_gone_is_counted_and_comes_back(void **state) {
     (void)state;
     set_inventory();
     pw.keys[0] = "com.springpath.sysmgmt.domain-c7";
-    assert_int_equal(discovery_run(a, NULL, NULL), 0);
+    assert_int_equal(rescan_run(a, NULL, NULL), 0);
     pw.keys[0] = NULL;
-    assert_int_equal(discovery_run(a, &result, NULL), 0);
+    assert_int_equal(rescan_run(a, &result, NULL), 0);
     assert_int_equal(result.gone, 1);
     assert_int_equal(result.hx_clusters, 0);
     assert_true(pw.hx[0].is_gone);
     discovery_result_done(&result);
     pw.keys[0] = "com.springpath.sysmgmt.domain-c7";
-    assert_int_equal(discovery_run(a, &result, NULL), 0);
+    assert_int_equal(rescan_run(a, &result, NULL), 0);
     assert_int_equal(result.added, 1);
     assert_int_equal(pw.hx_count, 1);
     discovery_result_done(&result);
@@ -295,15 +295,15 @@ static void an_inventory_that_vanishes_with_our_rights_is_not_believed(void **st
     (void)state;
     set_inventory();
     pw.keys[0] = "com.springpath.sysmgmt.domain-c7";
-    assert_int_equal(discovery_run(a, NULL, NULL), 0);
+    assert_int_equal(rescan_run(a, NULL, NULL), 0);
     memset(pw.clusters, 0, sizeof(pw.clusters));
     assert_int_equal(vim_login_password(link_client(a), "u", ADMIN_PASSWORD, NULL), 0);
     pw.lacking = "System.Read";
-    assert_int_equal(discovery_run(a, NULL, &err), ERR_UPSTREAM_DENIED);
+    assert_int_equal(rescan_run(a, NULL, &err), ERR_UPSTREAM_DENIED);
     assert_non_null(strstr(err.text, "System.Read"));
     assert_false(pw.hx[0].is_gone);
     pw.lacking = NULL;
-    assert_int_equal(discovery_run(a, NULL, NULL), 0);
+    assert_int_equal(rescan_run(a, NULL, NULL), 0);
     assert_true(pw.hx[0].is_gone);
 }
 
@@ -314,7 +314,7 @@ static void an_odd_key_fails_nothing(void **state) {
     set_inventory();
     (void)snprintf(key, sizeof(key), "com.springpath.sysmgmt.%0220d.domain-c7", 0);
     pw.keys[0] = key;
-    assert_int_equal(discovery_run(a, &result, NULL), 0);
+    assert_int_equal(rescan_run(a, &result, NULL), 0);
     assert_int_equal(result.hx_clusters, 0);
     assert_int_equal(result.ignored_count, 1);
     discovery_result_done(&result);
@@ -329,7 +329,7 @@ static void every_step_of_a_run_may_fail(void **state) {
         struct discovery_result result = {0};
         pw.failing = calls[i];
         pw.fail_code = ERR_TIMEOUT;
-        assert_int_equal(discovery_run(a, &result, NULL), ERR_TIMEOUT);
+        assert_int_equal(rescan_run(a, &result, NULL), ERR_TIMEOUT);
         assert_null(result.ignored_keys);
     }
 }
@@ -341,10 +341,10 @@ static void a_read_that_lost_its_view_is_made_again(void **state) {
     pw.failing = "read_clusters";
     pw.fail_code = ERR_NOT_FOUND;
     pw.fails_once = true;
-    assert_int_equal(discovery_run(a, NULL, NULL), 0);
+    assert_int_equal(rescan_run(a, NULL, NULL), 0);
     pw.failing = "read_clusters";
     pw.fails_once = false;
-    assert_int_equal(discovery_run(a, NULL, NULL), ERR_NOT_FOUND);
+    assert_int_equal(rescan_run(a, NULL, NULL), ERR_NOT_FOUND);
 }
 
 /* -- people -------------------------------------------------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ static void each_error_has_its_fault(void **state) {
         {ERR_CANCELED, ERR_CAUSE_NONE, NULL},
     };
     (void)state;
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
         const struct err err = {.code = rows[i].code, .cause = rows[i].cause};
         const char *word = vc_fault_name(vc_fault_of(&err, RECORD_OURS));
         if (rows[i].word)

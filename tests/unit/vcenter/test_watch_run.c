@@ -129,16 +129,16 @@ static void what_changes_is_saved_alone(void **state) {
     watch_world_tell(tell_second_vm); /* nobody's */
     UNIT_WAIT_FOR(report_now().objects == 3);
     watch_world_set_targets(targets, 2);
-    platform_note_cluster_changed(platform, "d");
+    watch_note_cluster_everywhere(platform, "d");
     UNIT_WAIT_FOR(report_now().nodes == 2);
     assert_int_equal(watch_world_get().lists, 1);
     assert_int_equal(watch_world_get().told, 2);
     watch_world_tell(tell_move);
     UNIT_WAIT_FOR(watch_world_get().told == 3);
     watch_world_set_targets(targets, 1);
-    platform_note_cluster_changed(platform, "d");
+    watch_note_cluster_everywhere(platform, "d");
     UNIT_WAIT_FOR(report_now().nodes == 1);
-    platform_note_cluster_changed(platform, "c"); /* nothing new: told for the store to compare */
+    watch_note_cluster_everywhere(platform, "c"); /* nothing new: told for the store to compare */
     UNIT_WAIT_FOR(watch_world_get().told == 4);
     assert_int_equal(watch_world_get().lists, 1);
     assert_true(watch_world_get().part_lists >= 3);
@@ -154,7 +154,7 @@ static void many_changed_clusters_are_all(void **state) {
     UNIT_WAIT_FOR(watch_world_is_on("host-1"));
     for (unsigned i = 0; i < 200; i++) {
         (void)snprintf(id, sizeof(id), "cluster-%u", i);
-        platform_note_cluster_changed(platform, id);
+        watch_note_cluster_everywhere(platform, id);
     }
     UNIT_WAIT_FOR(watch_world_get().lists >= 2);
     assert_true(watch_world_is_on("host-1"));
@@ -167,7 +167,7 @@ static void a_part_that_fails_is_saved_as_a_whole(void **state) {
     watch_world_tell(tell_all);
     UNIT_WAIT_FOR(watch_world_is_on("host-1"));
     watch_world_fail_saves(ERR_DATABASE);
-    platform_note_cluster_changed(platform, "c");
+    watch_note_cluster_everywhere(platform, "c");
     UNIT_WAIT_FOR(watch_world_get().part_lists >= 1);
     UNIT_WAIT_FOR(watch_world_get().lists >= 2);
     const unsigned saves = watch_world_get().saves;
@@ -184,7 +184,7 @@ static void a_torn_off_update_is_not_saved(void **state) {
     UNIT_WAIT_FOR(watch_world_is_on("host-1"));
     watch_world_tell(tell_half);
     UNIT_WAIT_FOR(link_get_state(a) == LINK_UNREACHABLE);
-    platform_note_clusters_changed(platform); /* would save, if there were something whole */
+    watch_note_cluster_everywhere(platform, NULL); /* would save, if there were something whole */
     connect_link();
     watch_world_tell(tell_all);
     UNIT_WAIT_FOR(watch_world_get().lists >= 2);

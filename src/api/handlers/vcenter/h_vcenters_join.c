@@ -6,7 +6,7 @@
 
 #include "api_call.h"
 #include "inventory.h"
-#include "discovery.h"
+#include "rescan.h"
 #include "doctor.h"
 #include "json.h"
 #include "limits.h"
@@ -494,7 +494,7 @@ int h_vcenters_rescan(struct api_call *call, struct http_response *resp, struct 
     }
     vcenter_done(&info);
     if (!rc)
-        rc = discovery_run(call->link, &result, err);
+        rc = rescan_run(call->link, &result, err);
     if (!rc && result.differs_from_watch)
         log_event(LOG_LEVEL_WARNING, "watch_differs", "vcenter", link_id(call->link), "hint",
                   "a full read showed something else than the live watch knew: a defect, corrected now", NULL);
