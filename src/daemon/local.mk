@@ -25,5 +25,5 @@ LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a sr
 LIBS_FOREIGN = $(MARIADB_LIBS) $(GSOAP_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) \
     $(YAML_LIBS) $(CJOSE_LIBS) $(ZLIB_LIBS) $(LDAP_LIBS) $(KRB5_LIBS)
 src_daemon_kaasd_LDADD = src/api/libapi.a src/auth/libauth.a src/setup/libsetup.a src/updates/libupdates.a src/hyperflex/libhyperflex.a src/vcenter/libvcenter.a \
-    src/inventory/libinventory.a src/httpd/libhttpd.a $(LIBS_ADAPTERS) src/token/libtoken.a src/config/libconfig.a \
+    src/remote/libremote.a src/inventory/libinventory.a src/httpd/libhttpd.a $(LIBS_ADAPTERS) src/token/libtoken.a src/config/libconfig.a \
     src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MHD_LIBS) $(GNUTLS_LIBS) $(LIBS_FOREIGN)

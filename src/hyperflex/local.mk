@@ -1,6 +1,6 @@
 # The HX clusters that kaasd is connected to by their REST API.
 noinst_LIBRARIES += src/hyperflex/libhyperflex.a
-src_hyperflex_libhyperflex_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_INVENTORY) -iquote $(top_srcdir)/src/hx $(OWN_HYPERFLEX)
+src_hyperflex_libhyperflex_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_REMOTE) -iquote $(top_srcdir)/src/hx $(OWN_HYPERFLEX)
 src_hyperflex_libhyperflex_a_SOURCES = \
     src/hyperflex/hyperflex.c \
     src/hyperflex/hyperflex.h \

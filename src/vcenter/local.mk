@@ -1,6 +1,6 @@
 # The vCenters: links to them, our extension there, events, the live watch, the doctor.
 noinst_LIBRARIES += src/vcenter/libvcenter.a
-src_vcenter_libvcenter_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_INVENTORY) $(OWN_VCENTER) -iquote $(top_srcdir)/extension
+src_vcenter_libvcenter_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_REMOTE) $(OWN_VCENTER) -iquote $(top_srcdir)/extension
 src_vcenter_libvcenter_a_SOURCES = \
     extension/role.def \
     extension/texts.def \
@@ -56,8 +56,6 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/link/link_login.h \
     src/vcenter/link/link_task.c \
     src/vcenter/link/link_task.h \
-    src/vcenter/link/link_work.c \
-    src/vcenter/link/link_work.h \
     src/vcenter/link/machine_usage.c \
     src/vcenter/link/machine_usage.h \
     src/vcenter/link/platform_links.c \

@@ -43,6 +43,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/ldap $(src_ldap_libldap_kaas_a_CPPFLAGS)'; \
 	  echo 'src/gss $(src_gss_libgss_a_CPPFLAGS)'; \
 	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \
+	  echo 'src/remote $(src_remote_libremote_a_CPPFLAGS)'; \
 	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
 	  echo 'src/hyperflex $(src_hyperflex_libhyperflex_a_CPPFLAGS)'; \
 	  echo 'src/pilot $(src_pilot_libpilot_a_CPPFLAGS)'; \

@@ -1,7 +1,7 @@
 /* Registration as a reconciled state: our record at a vCenter is compared with the wanted one and repaired. Layer 4 (vcenter).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plugged in as LINK_WORK_RECONCILE (link_work.h): runs at each first contact, from time to time, when the watch sees our record changed or gone, when
+ * Plugged in as LINK_WORK_RECONCILE (remote_work.h): runs at each first contact, from time to time, when the watch sees our record changed or gone, when
  * the server certificate was replaced. All replicas compare; the one with the lease (link_task.h) repairs. Nothing is written when
  * nothing differs. */
 #pragma once

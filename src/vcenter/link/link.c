@@ -13,7 +13,7 @@
 #include "event_plan.h"
 #include "limits.h"
 #include "link_login.h"
-#include "link_work.h"
+#include "remote_work.h"
 #include "names.h"
 #include "str.h"
 #include "uuid.h"

@@ -9,7 +9,7 @@
 #include "err.h"
 #include "worker_pool.h"
 #include "link_env.h"
-#include "link_work.h"
+#include "remote_work.h"
 #include "record_note.h"
 #include "vcenter.h"
 #include "verdict.h"
@@ -155,7 +155,7 @@ struct event_budget *link_event_budget(struct link *link);
 /* True after link_note_retired: another link has taken its place, or the service stops. */
 bool link_is_retired(struct link *link);
 
-/* Asks for work (bits of enum link_work; link_work.h): it runs in the worker pool as soon as the link is connected and the work before it is done. Does not
+/* Asks for work (bits of enum link_work; remote_work.h): it runs in the worker pool as soon as the link is connected and the work before it is done. Does not
  * block; from any thread, also from a function of that work itself. */
 void link_request(struct link *link, unsigned bits);
 

@@ -8,7 +8,7 @@
 
 #include "audit_store.h"
 #include "err.h"
-#include "link_work.h"
+#include "remote_work.h"
 #include "principal.h"
 #include "uuid.h"
 #include "vcenter.h"

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "clock.h"
-#include "link_work.h"
+#include "remote_work.h"
 #include "platform_world.h"
 #include "platform_world_watch.h"
 #include "str.h"

@@ -1,4 +1,4 @@
-/* Work that links do when asked or from time to time: kinds, and how it went. Layer 4 (vcenter).
+/* Work that links do when asked or from time to time: kinds, and how it went. Layer 3 (remote).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A kind of work is a bit: asked for twice before it runs, it is done once. Functions are plugged in per kind (platform_set_work), asked for with

@@ -1,5 +1,5 @@
-/* What a link has been asked to do and has not done yet. Layer 4 (vcenter). SPDX-License-Identifier: GPL-3.0-or-later */
-#include "link_work.h"
+/* What a link has been asked to do and has not done yet. Layer 3 (remote). SPDX-License-Identifier: GPL-3.0-or-later */
+#include "remote_work.h"
 
 #include <string.h>
 
