@@ -53,7 +53,7 @@ static int reconcile_record(struct link *link, struct err *err) {
 }
 
 static void plug_in_work(struct wire *wire) {
-    const struct link_work_kind kinds[] = {
+    const struct remote_work kinds[] = {
         {.bit = LINK_WORK_RECONCILE,
          .name = "reconcile",
          .run = reconcile_record,

@@ -11,17 +11,17 @@
 
 static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
 
-void link_queue_init(struct link_queue *q, const struct link_work_kind *kinds) {
+void remote_queue_init(struct remote_queue *q, const struct remote_work *kinds) {
     memset(q, 0, sizeof(*q));
     q->kinds = kinds;
     (void)pthread_mutex_init(&q->lock, NULL);
 }
 
-void link_queue_done(struct link_queue *q) {
+void remote_queue_done(struct remote_queue *q) {
     (void)pthread_mutex_destroy(&q->lock);
 }
 
-void link_queue_add(struct link_queue *q, unsigned bits) {
+void remote_queue_add(struct remote_queue *q, unsigned bits) {
     LOCKED(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
         if (!(bits & 1U << i) || !q->kinds[i].run)
@@ -31,32 +31,32 @@ void link_queue_add(struct link_queue *q, unsigned bits) {
     }
 }
 
-void link_queue_add_at_connect(struct link_queue *q) {
+void remote_queue_add_at_connect(struct remote_queue *q) {
     unsigned bits = 0;
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
         bits |= q->kinds[i].at_connect ? 1U << i : 0;
-    link_queue_add(q, bits);
+    remote_queue_add(q, bits);
 }
 
 /* Needs the lock. */
-static bool link_work_is_due(const struct link_slot *slot, int64_t now_ms) {
+static bool remote_work_is_due(const struct remote_slot *slot, int64_t now_ms) {
     if (slot->state.is_wanted)
         return now_ms >= slot->not_before_ms;
     return slot->next_ms && now_ms >= slot->next_ms;
 }
 
-bool link_queue_is_due(struct link_queue *q, int64_t now_ms) {
+bool remote_queue_is_due(struct remote_queue *q, int64_t now_ms) {
     LOCKED(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
-        if (link_work_is_due(&q->slots[i], now_ms))
+        if (remote_work_is_due(&q->slots[i], now_ms))
             return true;
     return false;
 }
 
-const struct link_work_kind *link_queue_take(struct link_queue *q, int64_t now_ms) {
+const struct remote_work *remote_queue_take(struct remote_queue *q, int64_t now_ms) {
     LOCKED(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
-        if (!link_work_is_due(&q->slots[i], now_ms))
+        if (!remote_work_is_due(&q->slots[i], now_ms))
             continue;
         q->slots[i].state.is_wanted = false;
         q->slots[i].next_ms = 0;
@@ -65,15 +65,15 @@ const struct link_work_kind *link_queue_take(struct link_queue *q, int64_t now_m
     return NULL;
 }
 
-static void link_work_count_run(const struct link_work_kind *kind, bool has_failed) {
+static void remote_work_count_run(const struct remote_work *kind, bool has_failed) {
     metric_add(metric_get(METRIC_LINK_WORK, kind->name), 1);
     if (has_failed)
         metric_add(metric_get(METRIC_LINK_WORK_FAILURES, kind->name), 1);
 }
 
 /* Needs the lock. */
-static void link_work_note_failure(struct link_slot *slot, int rc, const struct err *err) {
-    struct link_work_state *state = &slot->state;
+static void remote_work_note_failure(struct remote_slot *slot, int rc, const struct err *err) {
+    struct remote_work_state *state = &slot->state;
     if (!state->failures++)
         state->failing_since_ms = clock_wall_ms();
     state->err = *err;
@@ -83,7 +83,7 @@ static void link_work_note_failure(struct link_slot *slot, int rc, const struct 
 }
 
 /* Needs the lock. */
-static void link_work_note_success(struct link_slot *slot, const struct link_work_kind *kind) {
+static void remote_work_note_success(struct remote_slot *slot, const struct remote_work *kind) {
     int64_t period_ms = kind->period_ms;
     slot->state.done_at_ms = clock_wall_ms();
     slot->state.failing_since_ms = 0;
@@ -92,19 +92,19 @@ static void link_work_note_success(struct link_slot *slot, const struct link_wor
     slot->next_ms = period_ms ? clock_mono_ms() + period_ms - (int64_t)(random_u32() % (uint32_t)(period_ms / 10 + 1)) : 0;
 }
 
-void link_queue_note(struct link_queue *q, const struct link_work_kind *kind, int rc, const struct err *err) {
-    struct link_slot *slot = &q->slots[kind - q->kinds];
+void remote_queue_note(struct remote_queue *q, const struct remote_work *kind, int rc, const struct err *err) {
+    struct remote_slot *slot = &q->slots[kind - q->kinds];
     bool has_failed = rc && rc != ERR_CANCELED;
     (void)pthread_mutex_lock(&q->lock);
     if (has_failed)
-        link_work_note_failure(slot, rc, err);
+        remote_work_note_failure(slot, rc, err);
     else
-        link_work_note_success(slot, kind);
+        remote_work_note_success(slot, kind);
     (void)pthread_mutex_unlock(&q->lock);
-    link_work_count_run(kind, has_failed);
+    remote_work_count_run(kind, has_failed);
 }
 
-size_t link_queue_get(struct link_queue *q, struct link_work_state out[LINK_WORK_COUNT]) {
+size_t remote_queue_get(struct remote_queue *q, struct remote_work_state out[LINK_WORK_COUNT]) {
     size_t n = 0;
     LOCKED(&q->lock);
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {

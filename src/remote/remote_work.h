@@ -29,19 +29,19 @@ enum link_work {
 /* Runs in the link's worker pool and may block. 0: done. ERR_CANCELED: nothing to do any more (the vCenter was unregistered): not tried again.
  * Other errors: tried again; `err` is shown in the vCenter's status and in health. It must call link_begin_admin itself where it must
  * not meet a registration, and return ERR_BUSY when that says no. */
-typedef int link_work_fn(struct link *link, struct err *err);
+typedef int remote_work_fn(struct link *link, struct err *err);
 
-struct link_work_kind {
+struct remote_work {
     unsigned bit;       /* of enum link_work */
     const char *name;   /* for metrics, logs, health: "reconcile"; static */
-    link_work_fn *run;  /* NULL: no such work; requests for it are dropped */
+    remote_work_fn *run;  /* NULL: no such work; requests for it are dropped */
     bool at_connect;    /* asked for by itself each time the link becomes connected */
     int64_t period_ms;  /* asked for by itself so long after the last good run, less up to a tenth at random; 0: never */
     bool is_for_health; /* a failure is shown as a warning in health */
 };
 
 /* The state of one kind of work at one link. */
-struct link_work_state {
+struct remote_work_state {
     const char *name;         /* static; NULL: no such kind */
     bool is_wanted;           /* asked for and not done yet */
     int64_t done_at_ms;       /* wall clock of the last good run; 0: never */
@@ -52,35 +52,35 @@ struct link_work_state {
 
 /* -- what a link has been asked to do and has not done yet --------------------------------------------------------- */
 
-struct link_slot {
-    struct link_work_state state;
+struct remote_slot {
+    struct remote_work_state state;
     int64_t not_before_ms; /* monotonic clock: after a failure */
     int64_t next_ms;       /* monotonic clock: next run by period; 0: not planned */
 };
 
 /* Belongs to one link. Every function takes the lock itself. */
-struct link_queue {
-    const struct link_work_kind *kinds; /* LINK_WORK_COUNT */
+struct remote_queue {
+    const struct remote_work *kinds; /* LINK_WORK_COUNT */
     pthread_mutex_t lock;
-    struct link_slot slots[LINK_WORK_COUNT];
+    struct remote_slot slots[LINK_WORK_COUNT];
 };
 
-/* Begins with nothing asked for. `kinds` are LINK_WORK_COUNT and outlive the queue; link_queue_done gives it back. */
-void link_queue_init(struct link_queue *queue, const struct link_work_kind *kinds);
-/* Gives back what link_queue_init made. */
-void link_queue_done(struct link_queue *queue);
+/* Begins with nothing asked for. `kinds` are LINK_WORK_COUNT and outlive the queue; remote_queue_done gives it back. */
+void remote_queue_init(struct remote_queue *queue, const struct remote_work *kinds);
+/* Gives back what remote_queue_init made. */
+void remote_queue_done(struct remote_queue *queue);
 
 /* Asks for the work of these bits, to run at once, also where a failed run waits to be tried again. Kinds that are not plugged in are left out. */
-void link_queue_add(struct link_queue *queue, unsigned bits);
+void remote_queue_add(struct remote_queue *queue, unsigned bits);
 /* Asks for what is done at each connect. */
-void link_queue_add_at_connect(struct link_queue *queue);
+void remote_queue_add_at_connect(struct remote_queue *queue);
 
 /* True if something may run at this time (monotonic clock). */
-bool link_queue_is_due(struct link_queue *queue, int64_t now_ms);
+bool remote_queue_is_due(struct remote_queue *queue, int64_t now_ms);
 /* Takes the next work that may run; NULL: none. */
-const struct link_work_kind *link_queue_take(struct link_queue *queue, int64_t now_ms);
+const struct remote_work *remote_queue_take(struct remote_queue *queue, int64_t now_ms);
 /* Notes how a run ended; after a failure the work is asked for again, after the back-off. */
-void link_queue_note(struct link_queue *queue, const struct link_work_kind *kind, int rc, const struct err *err);
+void remote_queue_note(struct remote_queue *queue, const struct remote_work *kind, int rc, const struct err *err);
 
 /* Copies the states of the kinds there are; returns their number. */
-size_t link_queue_get(struct link_queue *queue, struct link_work_state out[LINK_WORK_COUNT]);
+size_t remote_queue_get(struct remote_queue *queue, struct remote_work_state out[LINK_WORK_COUNT]);

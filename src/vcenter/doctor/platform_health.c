@@ -42,7 +42,7 @@ static bool is_for_health(const struct link_env *env, const char *name) {
 /* Work of one link that fails again and again. */
 static void platform_health_check_work(struct link *link, void *arg) {
     struct findings *out = arg;
-    struct link_work_state states[LINK_WORK_COUNT];
+    struct remote_work_state states[LINK_WORK_COUNT];
     size_t count = link_get_work(link, states);
     for (size_t i = 0; i < count; i++) {
         struct finding f = {.since_ms = states[i].failing_since_ms};

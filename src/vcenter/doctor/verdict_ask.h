@@ -25,6 +25,6 @@ struct verdict_need verdict_need(size_t i);
  * session, ERR_NOMEM, errors of vim.h. */
 int verdict_ask(struct link *link, struct vim_client *client, struct verdict_object **out, size_t *count, struct err *err);
 
-/* link_work_fn of LINK_WORK_VERDICTS: verdict_ask by the link's own session, then reads the vCenter's clock; gives both to the link. ERR_CANCELED if the link
+/* remote_work_fn of LINK_WORK_VERDICTS: verdict_ask by the link's own session, then reads the vCenter's clock; gives both to the link. ERR_CANCELED if the link
  * has no session; else errors of verdict_ask and vim.h. */
 int verdict_work(struct link *link, struct err *err);

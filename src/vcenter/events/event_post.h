@@ -9,6 +9,6 @@
 
 struct link;
 
-/* link_work_fn: posts the events that wait, as many at once as event_plan.h allows. One replica does it, under a lease; the others return 0.
+/* remote_work_fn: posts the events that wait, as many at once as event_plan.h allows. One replica does it, under a lease; the others return 0.
  * ERR_UPSTREAM_DENIED without Global.LogEvent there; ERR_UPSTREAM if the vCenter refuses an event, after all others were posted. */
 int event_post_work(struct link *link, struct err *err);

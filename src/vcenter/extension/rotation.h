@@ -22,7 +22,7 @@ int rotation_rotate(struct link *link, const struct actor *actor, struct err *er
  * is stored), ERR_CONFLICT (we log in by certificate; or a registration runs), errors of vim.h and store.h. */
 int rotation_set_password(struct link *link, const char *password, const struct actor *actor, struct err *err);
 
-/* link_work_fn of LINK_WORK_RENEW: notes until when certificates are valid, finishes what was left half done, and rotates the login
+/* remote_work_fn of LINK_WORK_RENEW: notes until when certificates are valid, finishes what was left half done, and rotates the login
  * certificate at two thirds of its life. ERR_BUSY while somebody else changes the registration. */
 int rotation_renew(struct link *link, struct err *err);
 

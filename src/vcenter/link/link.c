@@ -33,7 +33,7 @@ struct link {
     char *id;
     struct vim_client *client;
     struct worker_pool *workers;
-    struct link_queue queue;
+    struct remote_queue queue;
     atomic_uint refs;
     atomic_bool is_busy; /* a connect or keep-alive job is queued or running */
     struct watch *watch;
@@ -161,13 +161,13 @@ static bool link_can_work(struct link *link) {
 }
 
 void link_request(struct link *link, unsigned bits) {
-    link_queue_add(&link->queue, bits);
+    remote_queue_add(&link->queue, bits);
     if (link_can_work(link))
         link_kick(link);
 }
 
-size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COUNT]) {
-    return link_queue_get(&link->queue, out);
+size_t link_get_work(struct link *link, struct remote_work_state out[LINK_WORK_COUNT]) {
+    return remote_queue_get(&link->queue, out);
 }
 
 /* Needs the lock. Without a registration there is no session to judge by. */
@@ -238,8 +238,8 @@ static void link_note_outcome(struct link *link, const struct outcome *o) {
     if (was_connected != (link_get_state(link) == LINK_CONNECTED))
         watch_ops(link)->note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
     if (!was_connected && link_can_work(link)) {
-        link_queue_add_at_connect(&link->queue);
-        if (link_queue_is_due(&link->queue, clock_mono_ms()))
+        remote_queue_add_at_connect(&link->queue);
+        if (remote_queue_is_due(&link->queue, clock_mono_ms()))
             link_kick(link);
     }
 }
@@ -516,7 +516,7 @@ static int make_pool(struct link *link, const struct vcenter *vc, struct err *er
 static void free_link(struct link *link) {
     worker_pool_free(link->workers);
     watch_ops(link)->free(link->watch);
-    link_queue_done(&link->queue);
+    remote_queue_done(&link->queue);
     vim_client_free(link->client);
     login_material_done(&link->material);
     verdicts_done(&link->verdicts);
@@ -537,7 +537,7 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     atomic_init(&link->refs, 1);
     (void)pthread_mutex_init(&link->lock, NULL);
     (void)pthread_mutex_init(&link->follow_lock, NULL);
-    link_queue_init(&link->queue, env->work);
+    remote_queue_init(&link->queue, env->work);
     link->id = str_dup(vc->id);
     link->report.state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
     link->report.state_since_ms = clock_wall_ms();
@@ -640,11 +640,11 @@ static void link_contact(struct link *link) {
 }
 
 static void link_do_work(struct link *link) {
-    const struct link_work_kind *kind;
-    while (link_can_work(link) && (kind = link_queue_take(&link->queue, clock_mono_ms()))) {
+    const struct remote_work *kind;
+    while (link_can_work(link) && (kind = remote_queue_take(&link->queue, clock_mono_ms()))) {
         struct err err = {0};
         int rc = kind->run(link, &err);
-        link_queue_note(&link->queue, kind, rc, &err);
+        remote_queue_note(&link->queue, kind, rc, &err);
     }
 }
 
@@ -655,7 +655,7 @@ static void link_serve(void *arg, bool is_canceled) {
     if (!is_canceled)
         link_do_work(link);
     atomic_store(&link->is_busy, false);
-    if (!is_canceled && link_can_work(link) && link_queue_is_due(&link->queue, clock_mono_ms()))
+    if (!is_canceled && link_can_work(link) && remote_queue_is_due(&link->queue, clock_mono_ms()))
         link_kick(link); /* asked for while this job was ending */
     link_unref(link);
 }
@@ -689,8 +689,8 @@ void link_tick(struct link *link, int64_t now_ms) {
     if (link_can_work(link))
         (void)watch_ops(link)->start(link->watch, NULL); /* without a thread now the next tick tries again */
     if (vim_take_orphan_hint(link->client))
-        link_queue_add(&link->queue, LINK_WORK_SWEEP);
-    if (link_is_due(link, now_ms) || (link_can_work(link) && link_queue_is_due(&link->queue, now_ms)))
+        remote_queue_add(&link->queue, LINK_WORK_SWEEP);
+    if (link_is_due(link, now_ms) || (link_can_work(link) && remote_queue_is_due(&link->queue, now_ms)))
         link_kick(link);
 }
 

@@ -116,7 +116,7 @@ void link_note_login(struct link *link, enum vim_strategy strategy, const char *
 struct login_refusals *link_refusals(struct link *link);
 
 /* Exchanges the link's own session for one of the credential in force, if the session was made by another account, or by none; the old session goes on until
- * the new one is made. link_work_fn of LINK_WORK_LOGIN; also the end of a change of accounts. Blocks. Errors of vim.h and store.h. */
+ * the new one is made. remote_work_fn of LINK_WORK_LOGIN; also the end of a change of accounts. Blocks. Errors of vim.h and store.h. */
 int link_follow_login(struct link *link, struct err *err);
 
 /* Forgets the credentials in memory, since those in the database have changed: the next login reads them again. */
@@ -160,7 +160,7 @@ bool link_is_retired(struct link *link);
 void link_request(struct link *link, unsigned bits);
 
 /* Copies how each kind of work stands; returns how many there are. */
-size_t link_get_work(struct link *link, struct link_work_state out[LINK_WORK_COUNT]);
+size_t link_get_work(struct link *link, struct remote_work_state out[LINK_WORK_COUNT]);
 
 /* Queues link_connect, the keep-alive or other work if it is due. Does not block. */
 void link_tick(struct link *link, int64_t now_ms);

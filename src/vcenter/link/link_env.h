@@ -61,7 +61,7 @@ struct link_env {
     struct platform_options options;             /* with copied texts; the certificate: link_env_get_server_cert */
     char installation[UUID_TEXT_BYTES];          /* owner mark of extension records; "": not known yet */
     char plugin_version[32];                     /* "": there is no plug-in */
-    struct link_work_kind work[LINK_WORK_COUNT]; /* in the order of their bits; those without `run` are not there */
+    struct remote_work work[LINK_WORK_COUNT]; /* in the order of their bits; those without `run` are not there */
     pthread_mutex_t *lock;                       /* the platform's: guards the certificate */
 };
 

@@ -70,7 +70,7 @@ int platform_new(const struct platform_options *options, struct platform **out, 
         platform_free(p);
         return rc;
     }
-    platform_set_work(p, &(struct link_work_kind){.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about});
+    platform_set_work(p, &(struct remote_work){.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about});
     *out = p;
     return 0;
 }
@@ -108,7 +108,7 @@ const struct platform_options *platform_options_of(const struct platform *p) {
     return &p->env.options;
 }
 
-void platform_set_work(struct platform *p, const struct link_work_kind *kind) {
+void platform_set_work(struct platform *p, const struct remote_work *kind) {
     for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
         if (kind->bit == 1U << i)
             p->env.work[i] = *kind;

@@ -52,7 +52,7 @@ const struct platform_options *platform_options_of(const struct platform *platfo
 int platform_set_server_cert(struct platform *platform, const char *cert_pem, struct err *err);
 
 /* Plugs in a kind of work that links do (remote_work.h); copied. Before the first platform_sync; a second call for a bit replaces the first. */
-void platform_set_work(struct platform *platform, const struct link_work_kind *kind);
+void platform_set_work(struct platform *platform, const struct remote_work *kind);
 
 /* Makes, changes and retires links so that they fit the vCenters in the database. Blocks. To be called at start and after every
  * CHANGE_VCENTER. Errors of the store. */

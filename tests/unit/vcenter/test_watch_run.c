@@ -233,27 +233,27 @@ static int fails(struct link *link, struct err *err) {
 }
 
 static void work_that_fails_waits_and_is_shown(void **state) {
-    struct link_work_kind kinds[LINK_WORK_COUNT] = {{.bit = 1, .name = "test", .run = fails}};
-    struct link_work_state states[LINK_WORK_COUNT];
-    struct link_queue queue;
+    struct remote_work kinds[LINK_WORK_COUNT] = {{.bit = 1, .name = "test", .run = fails}};
+    struct remote_work_state states[LINK_WORK_COUNT];
+    struct remote_queue queue;
     struct err err = {0};
     (void)state;
     clock_fake(1000, 1000);
-    link_queue_init(&queue, kinds);
-    link_queue_add(&queue, 3); /* the second kind is not plugged in */
-    assert_ptr_equal(link_queue_take(&queue, clock_mono_ms()), &kinds[0]);
-    assert_null(link_queue_take(&queue, clock_mono_ms()));
-    link_queue_note(&queue, &kinds[0], fails(NULL, &err), &err);
-    assert_int_equal(link_queue_get(&queue, states), 1);
+    remote_queue_init(&queue, kinds);
+    remote_queue_add(&queue, 3); /* the second kind is not plugged in */
+    assert_ptr_equal(remote_queue_take(&queue, clock_mono_ms()), &kinds[0]);
+    assert_null(remote_queue_take(&queue, clock_mono_ms()));
+    remote_queue_note(&queue, &kinds[0], fails(NULL, &err), &err);
+    assert_int_equal(remote_queue_get(&queue, states), 1);
     assert_true(states[0].is_wanted && states[0].failures == 1 && states[0].failing_since_ms == 1000);
     assert_string_equal(states[0].err.text, "no answer");
-    assert_false(link_queue_is_due(&queue, clock_mono_ms() + 600));
-    assert_true(link_queue_is_due(&queue, clock_mono_ms() + 1000));
-    assert_non_null(link_queue_take(&queue, clock_mono_ms() + 1000));
-    link_queue_note(&queue, &kinds[0], 0, NULL);
-    (void)link_queue_get(&queue, states);
+    assert_false(remote_queue_is_due(&queue, clock_mono_ms() + 600));
+    assert_true(remote_queue_is_due(&queue, clock_mono_ms() + 1000));
+    assert_non_null(remote_queue_take(&queue, clock_mono_ms() + 1000));
+    remote_queue_note(&queue, &kinds[0], 0, NULL);
+    (void)remote_queue_get(&queue, states);
     assert_int_equal(states[0].failing_since_ms, 0);
-    link_queue_done(&queue);
+    remote_queue_done(&queue);
     clock_unfake();
 }
 
