@@ -15,7 +15,8 @@
 
 /* -- work that links do ------------------------------------------------------------------------------------------------------------ */
 
-static int renew_login(struct link *link, struct err *err) {
+static int renew_login(struct remote *remote, struct err *err) {
+    struct link *link = link_of(remote);
     struct link_report before, after;
     int rc;
     link_get_report(link, &before);
@@ -40,7 +41,8 @@ static void tell_record(const struct vcenter *vc, const struct reconcile_result 
               note->remedy[0] ? note->remedy : NULL, NULL);
 }
 
-static int reconcile_record(struct link *link, struct err *err) {
+static int reconcile_record(struct remote *remote, struct err *err) {
+    struct link *link = link_of(remote);
     struct reconcile_result result = {0};
     struct vcenter vc = {0};
     int rc = reconcile_run(link, &result, err);
@@ -50,6 +52,10 @@ static int reconcile_record(struct link *link, struct err *err) {
         tell_record(&vc, &result);
     vcenter_done(&vc);
     return rc;
+}
+
+static int follow_login(struct remote *remote, struct err *err) {
+    return link_follow_login(link_of(remote), err);
 }
 
 static void plug_in_work(struct wire *wire) {
@@ -65,7 +71,7 @@ static void plug_in_work(struct wire *wire) {
          .at_connect = true,
          .period_ms = 6LL * HOUR,
          .is_for_health = true},
-        {.bit = LINK_WORK_LOGIN, .name = "login", .run = link_follow_login, .at_connect = true},
+        {.bit = LINK_WORK_LOGIN, .name = "login", .run = follow_login, .at_connect = true},
         {.bit = LINK_WORK_SWEEP, .name = "sweep", .run = session_sweep_work},
         {.bit = LINK_WORK_VERDICTS, .name = "verdicts", .run = verdict_work, .at_connect = true, .period_ms = 10LL * MINUTE},
         {.bit = LINK_WORK_EVENTS,

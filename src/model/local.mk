@@ -20,6 +20,8 @@ src_model_libmodel_a_SOURCES = \
     src/model/core/names.h \
     src/model/core/object_ref.c \
     src/model/core/object_ref.h \
+    src/model/core/remote_status.c \
+    src/model/core/remote_status.h \
     src/model/access/permission.def \
     src/model/vsphere/platform.c \
     src/model/vsphere/platform.h \

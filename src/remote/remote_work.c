@@ -1,4 +1,4 @@
-/* What a link has been asked to do and has not done yet. Layer 3 (remote). SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a remote was asked to do and has not done yet. Layer 3 (remote). SPDX-License-Identifier: GPL-3.0-or-later */
 #include "remote_work.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ void remote_queue_done(struct remote_queue *q) {
 
 void remote_queue_add(struct remote_queue *q, unsigned bits) {
     LOCKED(&q->lock);
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
+    for (unsigned i = 0; i < REMOTE_WORK_MAX; i++) {
         if (!(bits & 1U << i) || !q->kinds[i].run)
             continue;
         q->slots[i].state.is_wanted = true;
@@ -33,30 +33,33 @@ void remote_queue_add(struct remote_queue *q, unsigned bits) {
 
 void remote_queue_add_at_connect(struct remote_queue *q) {
     unsigned bits = 0;
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
+    for (unsigned i = 0; i < REMOTE_WORK_MAX; i++)
         bits |= q->kinds[i].at_connect ? 1U << i : 0;
     remote_queue_add(q, bits);
 }
 
 /* Needs the lock. */
-static bool remote_work_is_due(const struct remote_slot *slot, int64_t now_ms) {
+static bool remote_work_is_due(const struct remote_queue *q, unsigned i, bool is_ok, int64_t now_ms) {
+    const struct remote_slot *slot = &q->slots[i];
+    if (!is_ok && !q->kinds[i].in_any_state)
+        return false;
     if (slot->state.is_wanted)
         return now_ms >= slot->not_before_ms;
     return slot->next_ms && now_ms >= slot->next_ms;
 }
 
-bool remote_queue_is_due(struct remote_queue *q, int64_t now_ms) {
+bool remote_queue_is_due(struct remote_queue *q, bool is_ok, int64_t now_ms) {
     LOCKED(&q->lock);
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
-        if (remote_work_is_due(&q->slots[i], now_ms))
+    for (unsigned i = 0; i < REMOTE_WORK_MAX; i++)
+        if (remote_work_is_due(q, i, is_ok, now_ms))
             return true;
     return false;
 }
 
-const struct remote_work *remote_queue_take(struct remote_queue *q, int64_t now_ms) {
+const struct remote_work *remote_queue_take(struct remote_queue *q, bool is_ok, int64_t now_ms) {
     LOCKED(&q->lock);
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
-        if (!remote_work_is_due(&q->slots[i], now_ms))
+    for (unsigned i = 0; i < REMOTE_WORK_MAX; i++) {
+        if (!remote_work_is_due(q, i, is_ok, now_ms))
             continue;
         q->slots[i].state.is_wanted = false;
         q->slots[i].next_ms = 0;
@@ -104,14 +107,14 @@ void remote_queue_note(struct remote_queue *q, const struct remote_work *kind, i
     remote_work_count_run(kind, has_failed);
 }
 
-size_t remote_queue_get(struct remote_queue *q, struct remote_work_state out[LINK_WORK_COUNT]) {
+size_t remote_queue_get(struct remote_queue *q, struct remote_work_state out[REMOTE_WORK_MAX]) {
     size_t n = 0;
     LOCKED(&q->lock);
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++) {
+    for (unsigned i = 0; i < REMOTE_WORK_MAX; i++) {
         if (!q->kinds[i].run)
             continue;
         out[n] = q->slots[i].state;
-        out[n++].name = q->kinds[i].name;
+        out[n++].work = &q->kinds[i];
     }
     return n;
 }

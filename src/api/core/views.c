@@ -137,13 +137,13 @@ void view_put_reason(json_t *object, const char *name, const char *text, const c
 }
 
 void view_put_strategy(json_t *object, const char *name, const struct link_report *report) {
-    bool is_used = report->has_strategy && report->state != LINK_NOT_REGISTERED;
+    bool is_used = report->has_strategy && report->status.state != REMOTE_IDLE;
     view_put_text(object, name, is_used ? vim_strategy_name(report->strategy) : NULL);
 }
 
 void view_put_state(json_t *object, const struct link_report *report) {
-    json_put_string(object, "state", link_state_name(report->state));
-    view_put_reason(object, "state_reason", report->reason, report->remedy);
+    json_put_string(object, "state", link_state_name(report->status.state));
+    view_put_reason(object, "state_reason", report->status.detail, report->status.remedy);
 }
 
 json_t *view_findings(const struct findings *findings) {

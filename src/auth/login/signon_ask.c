@@ -53,7 +53,7 @@ int signon_ask_rights(struct signon *s, const char *vcenter_id, const char *sess
 
 bool signon_is_unreachable(struct signon *s, const char *vcenter_id) {
     _cleanup_(link_unref) struct link *link = NULL;
-    return !platform_find(s->options.platform, vcenter_id, &link, NULL) && link_get_state(link) == LINK_UNREACHABLE;
+    return !platform_find(s->options.platform, vcenter_id, &link, NULL) && link_get_state(link) == REMOTE_FAILING;
 }
 
 uint64_t signon_mark_of_interest(struct signon *s, const char *vcenter_id) {

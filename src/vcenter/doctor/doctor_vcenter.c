@@ -149,8 +149,8 @@ void doctor_look_login(struct doctor_visit *v, struct finding *f) {
         finding_say(f, FINDING_FAILED, "no way to log in works: see above");
         return;
     }
-    if (v->material.active.user && report.state == LINK_REFUSED) {
-        finding_say(f, FINDING_FAILED, "not tried: %s", report.reason);
+    if (v->material.active.user && report.status.state == REMOTE_REFUSED) {
+        finding_say(f, FINDING_FAILED, "not tried: %s", report.status.detail);
         finding_advise(f, "give the password that is right now: kaasctl vcenter set-password %s", v->ref);
         return;
     }
@@ -487,16 +487,16 @@ void doctor_look_watch(struct doctor_visit *v, struct finding *f) {
     char since[DOCTOR_TIME_BYTES];
     link_get_report(v->link, &report);
     watch_get_report(link_watch(v->link), &watch);
-    if (report.state == LINK_NOT_REGISTERED) {
+    if (report.status.state == REMOTE_IDLE) {
         finding_say(f, FINDING_SKIPPED, "a vCenter is watched once we are registered with it");
-    } else if (report.state == LINK_CONNECTED) {
+    } else if (report.status.state == REMOTE_OK) {
         tell_watching(&watch, f);
-    } else if (report.state == LINK_REFUSED) {
-        finding_say(f, FINDING_FAILED, "not watching since %s: our login is refused", doctor_time(report.state_since_ms, since));
+    } else if (report.status.state == REMOTE_REFUSED) {
+        finding_say(f, FINDING_FAILED, "not watching since %s: our login is refused", doctor_time(report.status.since_ms, since));
     } else {
-        finding_say(f, report.state == LINK_CONNECTING ? FINDING_WARNING : FINDING_FAILED, "%s since %s%s%s",
-                    link_state_name(report.state), doctor_time(report.state_since_ms, since), *report.reason ? ": " : "",
-                    report.reason);
+        finding_say(f, report.status.state == REMOTE_NEW ? FINDING_WARNING : FINDING_FAILED, "%s since %s%s%s",
+                    link_state_name(report.status.state), doctor_time(report.status.since_ms, since),
+                    *report.status.detail ? ": " : "", report.status.detail);
         finding_advise(f, "kaasd tries again by itself; what is wrong stands above");
     }
 }

@@ -11,6 +11,7 @@
 #include "platform_links.h"
 #include "str.h"
 #include "watch_run.h"
+#include "worker_pool.h"
 #include "x509.h"
 
 /* One line for all vCenters that should be watched and are not, or whose news cannot be saved; the first one is named. */
@@ -19,7 +20,7 @@ static void check_watch(struct link *link, void *arg) {
     struct watch_report report;
     char label[LINK_NAME_BYTES];
     watch_get_report(link_watch(link), &report);
-    if (f->status || !(report.reason[0] || report.refused) || link_get_state(link) != LINK_CONNECTED)
+    if (f->status || !(report.reason[0] || report.refused) || link_get_state(link) != REMOTE_OK)
         return;
     link_get_name(link, label);
     if (!report.reason[0]) {
@@ -32,23 +33,16 @@ static void check_watch(struct link *link, void *arg) {
     finding_advise(f, "it is tried again by itself; see 'kaasctl vcenter status'");
 }
 
-static bool is_for_health(const struct link_env *env, const char *name) {
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
-        if (env->work[i].run && str_eq(env->work[i].name, name))
-            return env->work[i].is_for_health;
-    return false;
-}
-
 /* Work of one link that fails again and again. */
 static void platform_health_check_work(struct link *link, void *arg) {
     struct findings *out = arg;
-    struct remote_work_state states[LINK_WORK_COUNT];
-    size_t count = link_get_work(link, states);
+    struct remote_work_state states[REMOTE_WORK_MAX];
+    size_t count = remote_queue_get(&link_remote(link)->queue, states);
     for (size_t i = 0; i < count; i++) {
         struct finding f = {.since_ms = states[i].failing_since_ms};
-        if (states[i].failures < 2 || !is_for_health(link_env(link), states[i].name))
+        if (states[i].failures < 2 || !states[i].work->is_for_health)
             continue;
-        (void)snprintf(f.step, sizeof(f.step), "vcenter_%s", states[i].name);
+        (void)snprintf(f.step, sizeof(f.step), "vcenter_%s", states[i].work->name);
         link_get_name(link, f.subject);
         finding_say_error(&f, FINDING_WARNING, &states[i].err);
         findings_add(out, &f);
@@ -182,7 +176,7 @@ static void write_link(struct link *link, void *page) {
     char name[LINK_NAME_BYTES];
     link_get_name(link, name);
     watch_get_report(link_watch(link), &report);
-    metric_sample(page, METRIC_VCENTER_UP, link_get_state(link) == LINK_CONNECTED, name);
+    metric_sample(page, METRIC_VCENTER_UP, link_get_state(link) == REMOTE_OK, name);
     write_verdicts(link, name, page);
     metric_sample(page, METRIC_WATCH_UP, report.is_watching, name);
     metric_sample(page, METRIC_WATCH_OBJECTS, report.objects, name);

@@ -106,9 +106,9 @@ static void add_account(struct link *link, struct vc_status *s, const struct log
     link_get_report(link, &report);
     s->login_kind = account->kind;
     s->login_account = str_dup(account->user);
-    *attempt = (struct login_attempt){.strategy = login_way_of_account(account->kind), .works = report.state == LINK_CONNECTED};
+    *attempt = (struct login_attempt){.strategy = login_way_of_account(account->kind), .works = report.status.state == REMOTE_OK};
     if (!attempt->works)
-        (void)err_set(&attempt->err, ERR_UPSTREAM, "%s", report.reason[0] ? report.reason : "not tried yet");
+        (void)err_set(&attempt->err, ERR_UPSTREAM, "%s", report.status.detail[0] ? report.status.detail : "not tried yet");
     s->attempts_count++;
 }
 
@@ -162,7 +162,7 @@ int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err) 
     if (!rc && s.vc.registered_at_ms) {
         ask_record(link, &s);
         ask_privileges(link, &s);
-        (void)verdict_work(link, NULL); /* what it cannot ask stays as it was */
+        (void)verdict_work(link_remote(link), NULL); /* what it cannot ask stays as it was */
     }
     look_at_certificate(link, &s);
     rc = ask_strategies(link, &s, rc != ERR_CONFLICT, err);

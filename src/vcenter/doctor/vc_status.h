@@ -42,7 +42,7 @@ struct vc_status {
     int64_t checked_at_ms;
 };
 
-/* Asks the vCenter and fills *out; vc_status_done frees it. Returns 0 also if the vCenter cannot be reached: report.state says so. Blocks: in the link's
+/* Asks the vCenter and fills *out; vc_status_done frees it. Returns 0 also if the vCenter cannot be reached: report.status.state says so. Blocks: in the link's
  * worker pool. ERR_NOMEM, errors of store.h. */
 int vc_status_lookup(struct link *link, struct vc_status *out, struct err *err);
 void vc_status_done(struct vc_status *status); /* NULL is allowed */

@@ -273,7 +273,8 @@ static size_t verdict_drop_named(struct verdict_object *objects, size_t count) {
     return kept;
 }
 
-int verdict_work(struct link *link, struct err *err) {
+int verdict_work(struct remote *remote, struct err *err) {
+    struct link *link = link_of(remote);
     const int64_t since_ms = clock_mono_ms();
     struct verdict_object *objects = NULL;
     size_t count = 0;

@@ -10,6 +10,7 @@
 #include "vim.h"
 
 struct link;
+struct remote;
 
 /* A privilege that we need somewhere, and what is lost without it. Static. */
 struct verdict_need {
@@ -27,4 +28,4 @@ int verdict_ask(struct link *link, struct vim_client *client, struct verdict_obj
 
 /* remote_work_fn of LINK_WORK_VERDICTS: verdict_ask by the link's own session, then reads the vCenter's clock; gives both to the link. ERR_CANCELED if the link
  * has no session; else errors of verdict_ask and vim.h. */
-int verdict_work(struct link *link, struct err *err);
+int verdict_work(struct remote *remote, struct err *err);

@@ -167,7 +167,8 @@ static int event_post_list(struct event_posting *p, struct err *err) {
     return rc ? rc : err_move(err, refusal.code, &refusal);
 }
 
-int event_post_work(struct link *link, struct err *err) {
+int event_post_work(struct remote *remote, struct err *err) {
+    struct link *link = link_of(remote);
     struct event_posting p = {.link = link, .store = link_env(link)->options.store, .renewed_at_ms = clock_mono_ms()};
     struct vcenter_event_list list = {0};
     bool is_mine = false;

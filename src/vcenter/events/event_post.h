@@ -8,7 +8,8 @@
 #include "err.h"
 
 struct link;
+struct remote;
 
 /* remote_work_fn: posts the events that wait, as many at once as event_plan.h allows. One replica does it, under a lease; the others return 0.
  * ERR_UPSTREAM_DENIED without Global.LogEvent there; ERR_UPSTREAM if the vCenter refuses an event, after all others were posted. */
-int event_post_work(struct link *link, struct err *err);
+int event_post_work(struct remote *remote, struct err *err);

@@ -278,7 +278,7 @@ static void vcenter_set_hurry(struct platform *platform, const char *id) {
     struct link *link = NULL;
     if (platform_find(platform, id, &link, NULL))
         return;
-    link_tick(link, clock_mono_ms());
+    remote_tick(link_remote(link), clock_mono_ms());
     link_unref(link);
 }
 

@@ -8,34 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backoff.h"
 #include "clock.h"
 #include "event_plan.h"
 #include "limits.h"
 #include "link_login.h"
-#include "remote_work.h"
 #include "names.h"
 #include "str.h"
-#include "uuid.h"
 #include "vcenter_store.h"
+#include "worker_pool.h"
 #include "vim.h"
 #include "x509.h"
 
 #define RETIRE_GRACE_MS 500
 #define RETIRE_LOGOUT_MS 3000 /* on a connection of its own: TCP, TLS, and the call */
 
-static worker_fn link_serve;
-
-static const struct backoff retry = {.first_ms = 1000, .max_ms = 60000, .jitter_percent = 30};
+static const struct remote_kind link_kind;
 
 struct link {
+    struct remote remote; /* first: a link is a remote */
     const struct link_env *env;
-    char *id;
     struct vim_client *client;
-    struct worker_pool *workers;
-    struct remote_queue queue;
-    atomic_uint refs;
-    atomic_bool is_busy; /* a connect or keep-alive job is queued or running */
     struct watch *watch;
     atomic_bool is_verified;    /* the identity was checked since the watch last ended */
     atomic_bool is_in_admin;    /* a registration or unregistration runs */
@@ -49,25 +41,29 @@ struct link {
     struct login_refusals refusals;
     pthread_mutex_t follow_lock; /* whoever changes the account and the work that follows the change exchange the session once */
 
-    pthread_mutex_t lock; /* guards everything below */
+    /* guarded by the remote's lock */
     struct vcenter info;
-    struct link_report report;
-    char *session_account; /* that its own session was made by; NULL: by a certificate, or there was none yet */
+    struct link_report report; /* its status is the remote's */
+    char *session_account;     /* that its own session was made by; NULL: by a certificate, or there was none yet */
     struct verdicts verdicts;
-    unsigned failures;
-    int64_t noted_since_ms; /* monotonic clock: when the newest call that was noted began */
-    int64_t next_try_ms;    /* monotonic clock */
-    bool is_retired;
 };
+
+struct link *link_of(struct remote *remote) {
+    return (struct link *)(void *)remote;
+}
+
+struct remote *link_remote(struct link *link) {
+    return &link->remote;
+}
 
 static const struct link_watch_ops *watch_ops(const struct link *link) {
     return link->env->options.watch;
 }
 
-const char *link_state_name(enum link_state state) {
+const char *link_state_name(enum remote_state state) {
     static const char *const names[] = {
-        [LINK_NOT_REGISTERED] = "not_registered", [LINK_CONNECTING] = "connecting", [LINK_CONNECTED] = "connected",
-        [LINK_UNREACHABLE] = "unreachable",       [LINK_REFUSED] = "refused",
+        [REMOTE_IDLE] = "not_registered", [REMOTE_NEW] = "connecting",  [REMOTE_OK] = "connected",
+        [REMOTE_FAILING] = "unreachable", [REMOTE_REFUSED] = "refused",
     };
     return names[state];
 }
@@ -77,21 +73,20 @@ struct event_budget *link_event_budget(struct link *link) {
 }
 
 struct link *link_ref(struct link *link) {
-    (void)atomic_fetch_add(&link->refs, 1);
+    (void)remote_ref(&link->remote);
     return link;
 }
 
 void link_unref(struct link *link) {
-    if (link)
-        (void)atomic_fetch_sub(&link->refs, 1);
+    remote_unref(link ? &link->remote : NULL);
 }
 
 const char *link_id(const struct link *link) {
-    return link->id;
+    return link->remote.id;
 }
 
 struct worker_pool *link_pool(const struct link *link) {
-    return link->workers;
+    return link->remote.workers;
 }
 
 struct vim_client *link_client(const struct link *link) {
@@ -106,68 +101,48 @@ struct watch *link_watch(const struct link *link) {
     return link->watch;
 }
 
-enum link_state link_get_state(struct link *link) {
-    LOCKED(&link->lock);
-    return link->report.state;
+enum remote_state link_get_state(struct link *link) {
+    return remote_get_state(&link->remote);
 }
 
 bool link_is_away(struct link *link) {
-    const enum link_state state = link_get_state(link);
-    return state == LINK_UNREACHABLE || state == LINK_REFUSED;
+    const enum remote_state state = link_get_state(link);
+    return state == REMOTE_FAILING || state == REMOTE_REFUSED;
 }
 
 char *link_get_extension_key(struct link *link) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     return str_dup(link->info.extension_key);
 }
 
 int link_get_info(struct link *link, struct vcenter *out, struct err *err) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     return vcenter_copy(&link->info, out, err);
 }
 
 void link_get_report(struct link *link, struct link_report *out) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     *out = link->report;
+    out->status = link->remote.status;
 }
 
 void link_note_record(struct link *link, const struct record_note *note) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     link->report.record = *note;
 }
 
 /* Needs the lock. */
-static void link_set_state(struct link *link, enum link_state state, const struct err *why) {
-    if (link->report.state != state)
-        link->report.state_since_ms = clock_wall_ms();
-    link->report.state = state;
-    (void)snprintf(link->report.reason, sizeof(link->report.reason), "%s", why ? why->text : "");
-    (void)snprintf(link->report.remedy, sizeof(link->report.remedy), "%s", why ? why->remedy : "");
+static void link_set_state(struct link *link, enum remote_state state, const struct err *why) {
+    (void)remote_status_set(&link->remote.status, state, "", why, clock_wall_ms());
 }
 
-/* Queues the one job that a link has at a time. What a running one has not seen any more, it sees before it ends. */
-static void link_kick(struct link *link) {
-    if (atomic_exchange(&link->is_busy, true))
-        return;
-    if (worker_pool_submit(link->workers, link_serve, link_ref(link), NULL)) {
-        atomic_store(&link->is_busy, false); /* the worker pool is full: link_tick tries again */
-        link_unref(link);
-    }
-}
-
-static bool link_can_work(struct link *link) {
-    LOCKED(&link->lock);
-    return link->report.state == LINK_CONNECTED && !link->is_retired;
+/* Needs the lock. Without a registration nobody is tried. */
+static void link_try_now(struct link *link) {
+    remote_try_at(&link->remote, link->info.registered_at_ms ? 0 : REMOTE_NEVER);
 }
 
 void link_request(struct link *link, unsigned bits) {
-    remote_queue_add(&link->queue, bits);
-    if (link_can_work(link))
-        link_kick(link);
-}
-
-size_t link_get_work(struct link *link, struct remote_work_state out[LINK_WORK_COUNT]) {
-    return remote_queue_get(&link->queue, out);
+    remote_request(&link->remote, bits);
 }
 
 /* Needs the lock. Without a registration there is no session to judge by. */
@@ -180,11 +155,11 @@ static void link_judge_answer(struct link *link) {
 
 /* Needs the lock. */
 static void link_note_success(struct link *link) {
-    link->failures = 0;
+    link->remote.failures = 0;
     link_judge_answer(link);
-    if (link->report.state != LINK_CONNECTED)
-        link->next_try_ms = clock_mono_ms() + link->env->options.keepalive_ms;
-    link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTED : LINK_NOT_REGISTERED, NULL);
+    if (link->remote.status.state != REMOTE_OK)
+        remote_try_at(&link->remote, clock_mono_ms() + link->env->options.keepalive_ms);
+    link_set_state(link, link->info.registered_at_ms ? REMOTE_OK : REMOTE_IDLE, NULL);
 }
 
 /* Needs the lock. ERR_CREDENTIALS: one session after the other has ended while somebody made the next, as registering does. That says nothing yet: the next
@@ -192,22 +167,15 @@ static void link_note_success(struct link *link) {
 static void link_note_failure(struct link *link, int rc, const struct err *err) {
     enum vc_fault fault;
     if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_TLS || rc == ERR_PROTOCOL)
-        link_set_state(link, LINK_UNREACHABLE, err);
-    else if (rc == ERR_UPSTREAM_DENIED || (rc == ERR_CREDENTIALS && link->failures) || rc == ERR_CONFLICT || rc == ERR_CONFIG)
-        link_set_state(link, LINK_REFUSED, err);
+        link_set_state(link, REMOTE_FAILING, err);
+    else if (rc == ERR_UPSTREAM_DENIED || (rc == ERR_CREDENTIALS && link->remote.failures) || rc == ERR_CONFLICT ||
+             rc == ERR_CONFIG)
+        link_set_state(link, REMOTE_REFUSED, err);
     else if (rc == ERR_CREDENTIALS || !err || !err->cause)
         return;
     fault = err ? vc_fault_of(err, link->report.record.state) : VC_FAULT_NONE;
     if (fault)
         verdicts_note_fault(&link->verdicts, fault, err, name_word(link->info.name, link->info.id), clock_wall_ms());
-}
-
-/* Needs the lock. False for what comes too late: a call that began after this one has ended before. */
-static bool is_news(struct link *link, int64_t since_ms) {
-    if (since_ms < link->noted_since_ms)
-        return false;
-    link->noted_since_ms = since_ms;
-    return true;
 }
 
 /* One that was noted. */
@@ -220,28 +188,24 @@ struct outcome {
 
 static void link_note_outcome(struct link *link, const struct outcome *o) {
     bool was_connected;
-    (void)pthread_mutex_lock(&link->lock);
-    was_connected = link->report.state == LINK_CONNECTED;
+    (void)pthread_mutex_lock(&link->remote.lock);
+    was_connected = link->remote.status.state == REMOTE_OK;
     if (!o->rc)
         link->report.last_contact_ms = clock_wall_ms();
-    if (!is_news(link, o->since_ms)) {
-        (void)pthread_mutex_unlock(&link->lock);
+    if (!remote_is_news(&link->remote, o->since_ms)) {
+        (void)pthread_mutex_unlock(&link->remote.lock);
         return;
     }
     if (!o->rc)
         link_note_success(link);
     else if (o->is_asked || link->info.registered_at_ms)
         link_note_failure(link, o->rc, o->err);
-    if (was_connected && link->report.state != LINK_CONNECTED)
-        link->next_try_ms = clock_mono_ms() + backoff_delay_ms(&retry, 1, random_u32());
-    (void)pthread_mutex_unlock(&link->lock);
-    if (was_connected != (link_get_state(link) == LINK_CONNECTED))
-        watch_ops(link)->note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
-    if (!was_connected && link_can_work(link)) {
-        remote_queue_add_at_connect(&link->queue);
-        if (remote_queue_is_due(&link->queue, clock_mono_ms()))
-            link_kick(link);
-    }
+    if (was_connected && link->remote.status.state != REMOTE_OK)
+        remote_try_soon(&link->remote);
+    (void)pthread_mutex_unlock(&link->remote.lock);
+    if (was_connected != (link_get_state(link) == REMOTE_OK))
+        watch_ops(link)->note_link(link->watch, link_get_state(link) != REMOTE_IDLE);
+    remote_follow(&link->remote, was_connected);
 }
 
 int link_note(struct link *link, int64_t since_ms, int rc, const struct err *err) {
@@ -254,17 +218,17 @@ void link_note_asked(struct link *link, int64_t since_ms, int rc, const struct e
 }
 
 void link_note_answer(struct link *link, int64_t since_ms) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     link->report.last_contact_ms = clock_wall_ms();
-    if (is_news(link, since_ms) && link->report.state == LINK_UNREACHABLE) {
-        link_set_state(link, link->info.registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+    if (remote_is_news(&link->remote, since_ms) && link->remote.status.state == REMOTE_FAILING) {
+        link_set_state(link, link->info.registered_at_ms ? REMOTE_NEW : REMOTE_IDLE, NULL);
         verdicts_note_reached(&link->verdicts, clock_wall_ms());
-        link->next_try_ms = 0;
+        link_try_now(link);
     }
 }
 
 void link_note_certificates(struct link *link, const struct link_certificates *seen) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     if (seen->vcenter_not_after_ms)
         link->report.certificates.vcenter_not_after_ms = seen->vcenter_not_after_ms;
     if (seen->login_not_after_ms)
@@ -272,7 +236,7 @@ void link_note_certificates(struct link *link, const struct link_certificates *s
 }
 
 void link_note_login(struct link *link, enum vim_strategy strategy, const char *account) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     link->report.has_strategy = true;
     link->report.strategy = strategy;
     free(link->session_account);
@@ -286,20 +250,20 @@ struct login_refusals *link_refusals(struct link *link) {
 /* -- verdicts --------------------------------------------------------------------------------------------------------------- */
 
 int link_get_verdicts(struct link *link, struct verdicts *out, struct err *err) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     return verdicts_copy(&link->verdicts, out, err);
 }
 
 void link_note_clock(struct link *link, int64_t off_s) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     link->verdicts.clock_off_s = off_s;
-    if (link->report.state == LINK_CONNECTED)
+    if (link->remote.status.state == REMOTE_OK)
         link_judge_answer(link);
 }
 
 void link_note_objects(struct link *link, struct verdict_object **objects, size_t count) {
-    LOCKED(&link->lock);
-    if (link->report.state == LINK_CONNECTED)
+    LOCKED(&link->remote.lock);
+    if (link->remote.status.state == REMOTE_OK)
         verdicts_take_objects(&link->verdicts, objects, count, name_word(link->info.name, link->info.id), clock_wall_ms());
 }
 
@@ -307,7 +271,7 @@ void link_inherit_verdicts(struct link *link, struct link *from) {
     struct verdicts theirs = {0};
     if (link_get_verdicts(from, &theirs, NULL))
         return;
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     verdicts_done(&link->verdicts);
     link->verdicts = theirs;
 }
@@ -400,7 +364,7 @@ static int load_material(struct link *link, struct err *err) {
     struct login_material fresh = {0};
     int rc;
     atomic_store(&link->is_loaded, true); /* first: a change that comes while we read makes it false again */
-    rc = login_material_load(options->store, options->seal, link->id, &fresh, err);
+    rc = login_material_load(options->store, options->seal, link->remote.id, &fresh, err);
     if (rc) {
         atomic_store(&link->is_loaded, false);
         return rc;
@@ -436,9 +400,9 @@ static void settle_login(struct link *link, const struct login_used *used) {
     const bool is_pending = used->generation == link->material.pending.generation;
     const struct login_credential *c = is_pending ? &link->material.pending : &link->material.active;
     link_note_login(link, used->strategy, c->user);
-    if (is_pending && !credential_store_promote(store, link->id, used->generation, NULL, NULL)) {
+    if (is_pending && !credential_store_promote(store, link->remote.id, used->generation, NULL, NULL)) {
         const struct audit_record line = platform_audit_make(
-            link->env, NULL, &(struct audit_event){.action = login_change_action(c->kind), .object_id = link->id});
+            link->env, NULL, &(struct audit_event){.action = login_change_action(c->kind), .object_id = link->remote.id});
         link_forget_material(link);
         platform_audit_finish(link->env, &line);
     }
@@ -470,7 +434,7 @@ static int log_in(struct vim_client *client, void *arg, struct err *err) {
 }
 
 static bool is_logged_in_by(struct link *link, const char *account) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     return link->report.has_strategy && str_eq(link->session_account, account);
 }
 
@@ -479,7 +443,7 @@ int link_follow_login(struct link *link, struct err *err) {
     _cleanup_done_(login_material_done) struct login_material now = {0};
     int rc;
     LOCKED(&link->follow_lock);
-    rc = login_material_load(options->store, options->seal, link->id, &now, err);
+    rc = login_material_load(options->store, options->seal, link->remote.id, &now, err);
     if (rc || !now.active.generation || is_logged_in_by(link, now.active.user))
         return rc;
     link_forget_material(link);
@@ -489,10 +453,10 @@ int link_follow_login(struct link *link, struct err *err) {
 void link_retry_login(struct link *link) {
     link_forget_material(link);
     vim_set_login(link->client, log_in, link); /* forgets the refusal */
-    (void)pthread_mutex_lock(&link->lock);
-    link->next_try_ms = 0;
-    (void)pthread_mutex_unlock(&link->lock);
-    link_kick(link);
+    (void)pthread_mutex_lock(&link->remote.lock);
+    link_try_now(link);
+    (void)pthread_mutex_unlock(&link->remote.lock);
+    remote_kick(&link->remote);
 }
 
 static int link_make_client(struct link *link, const struct vcenter *vc, struct err *err) {
@@ -510,21 +474,20 @@ static int make_pool(struct link *link, const struct vcenter *vc, struct err *er
                                           .queue_count = KAAS_VIM_QUEUE_COUNT_MAX,
                                           .thread_begin = store_thread_begin,
                                           .thread_end = store_thread_end};
-    return worker_pool_new(&workers, &link->workers, err);
+    return worker_pool_new(&workers, &link->remote.workers, err);
 }
 
-static void free_link(struct link *link) {
-    worker_pool_free(link->workers);
+static void link_free(struct remote *remote) {
+    struct link *link = link_of(remote);
+    worker_pool_free(link->remote.workers);
     watch_ops(link)->free(link->watch);
-    remote_queue_done(&link->queue);
     vim_client_free(link->client);
     login_material_done(&link->material);
     verdicts_done(&link->verdicts);
     vcenter_done(&link->info);
     free(link->session_account);
-    (void)pthread_mutex_destroy(&link->lock);
     (void)pthread_mutex_destroy(&link->follow_lock);
-    free(link->id);
+    remote_done(&link->remote);
     free(link);
 }
 
@@ -534,15 +497,15 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     if (!link)
         return err_set(err, ERR_NOMEM, "out of memory");
     link->env = env;
-    atomic_init(&link->refs, 1);
-    (void)pthread_mutex_init(&link->lock, NULL);
+    link->remote.period_ms = env->options.keepalive_ms;
     (void)pthread_mutex_init(&link->follow_lock, NULL);
-    remote_queue_init(&link->queue, env->work);
-    link->id = str_dup(vc->id);
-    link->report.state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
-    link->report.state_since_ms = clock_wall_ms();
+    rc = remote_init(&link->remote, &link_kind, env->work, vc->id, err);
+    link_set_state(link, vc->registered_at_ms ? REMOTE_NEW : REMOTE_IDLE, NULL);
+    link->remote.status.since_ms = clock_wall_ms();
     verdicts_forget(&link->verdicts, VERDICT_REACHABLE, clock_wall_ms());
-    rc = link->id ? vcenter_copy(vc, &link->info, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc)
+        rc = vcenter_copy(vc, &link->info, err);
+    link_try_now(link);
     if (!rc)
         rc = link_make_client(link, vc, err);
     if (!rc)
@@ -550,7 +513,7 @@ int link_new(const struct link_env *env, const struct vcenter *vc, struct link *
     if (!rc)
         rc = watch_ops(link)->make(link, &link->watch, err);
     if (rc) {
-        free_link(link);
+        link_free(&link->remote);
         return rc;
     }
     *out = link;
@@ -564,7 +527,7 @@ static bool same_endpoint(const struct vcenter *a, const struct vcenter *b) {
 }
 
 void link_get_name(struct link *link, char out[LINK_NAME_BYTES]) {
-    LOCKED(&link->lock);
+    LOCKED(&link->remote.lock);
     (void)snprintf(out, LINK_NAME_BYTES, "%s", link->info.name);
 }
 
@@ -573,7 +536,7 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
     bool was_registered, needs_new;
     if (vcenter_copy(vc, &copy, NULL))
         return false;
-    (void)pthread_mutex_lock(&link->lock);
+    (void)pthread_mutex_lock(&link->remote.lock);
     needs_new = !same_endpoint(&link->info, vc);
     was_registered = link->info.registered_at_ms != 0;
     vcenter_done(&link->info);
@@ -581,13 +544,13 @@ bool link_set_info(struct link *link, const struct vcenter *vc) {
     link_forget_material(link); /* a new credential is told as a change of its vCenter, too */
     link->verdicts.drops_unused = true;
     if (was_registered != (vc->registered_at_ms != 0)) {
-        link->next_try_ms = 0;
-        link->noted_since_ms = clock_mono_ms();
-        link_set_state(link, vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED, NULL);
+        link_try_now(link);
+        link->remote.noted_since_ms = clock_mono_ms();
+        link_set_state(link, vc->registered_at_ms ? REMOTE_NEW : REMOTE_IDLE, NULL);
         verdicts_forget(&link->verdicts, VERDICT_VALID, clock_wall_ms());
     }
-    (void)pthread_mutex_unlock(&link->lock);
-    watch_ops(link)->note_link(link->watch, link_get_state(link) != LINK_NOT_REGISTERED);
+    (void)pthread_mutex_unlock(&link->remote.lock);
+    watch_ops(link)->note_link(link->watch, link_get_state(link) != REMOTE_IDLE);
     return needs_new;
 }
 
@@ -603,10 +566,8 @@ void link_forget_verified(struct link *link) {
 
 int link_connect(struct link *link, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
-    struct link_report report;
     int rc = link_read_about(link, err);
-    link_get_report(link, &report);
-    if (!rc && report.state != LINK_NOT_REGISTERED) {
+    if (!rc && link_get_state(link) != REMOTE_IDLE) {
         atomic_store(&link->is_identity_fresh, true);
         rc = vim_ensure_session(link->client, err);
         atomic_store(&link->is_identity_fresh, false);
@@ -615,49 +576,12 @@ int link_connect(struct link *link, struct err *err) {
     return link_note(link, since_ms, rc, err);
 }
 
-/* Plans the next try after the outcome of a job. */
-static void link_plan(struct link *link, int rc) {
-    int64_t now_ms = clock_mono_ms();
-    LOCKED(&link->lock);
-    link->failures = rc ? link->failures + 1 : 0;
-    link->next_try_ms = now_ms + (rc ? backoff_delay_ms(&retry, link->failures, random_u32()) : link->env->options.keepalive_ms);
-}
-
-static bool link_is_due(struct link *link, int64_t now_ms) {
-    LOCKED(&link->lock);
-    return link->info.registered_at_ms && now_ms >= link->next_try_ms && !link->is_retired;
-}
-
-static void link_contact(struct link *link) {
+static int link_contact(struct remote *remote, struct err *err) {
+    struct link *link = link_of(remote);
     const int64_t since_ms = clock_mono_ms();
-    struct link_report report;
-    struct err err = {0};
-    int rc;
-    link_get_report(link, &report);
-    rc = report.state == LINK_CONNECTED ? link_note(link, since_ms, vim_keepalive(link->client, &err), &err)
-                                        : link_connect(link, &err);
-    link_plan(link, rc);
-}
-
-static void link_do_work(struct link *link) {
-    const struct remote_work *kind;
-    while (link_can_work(link) && (kind = remote_queue_take(&link->queue, clock_mono_ms()))) {
-        struct err err = {0};
-        int rc = kind->run(link, &err);
-        remote_queue_note(&link->queue, kind, rc, &err);
-    }
-}
-
-static void link_serve(void *arg, bool is_canceled) {
-    struct link *link = arg;
-    if (!is_canceled && link_is_due(link, clock_mono_ms()))
-        link_contact(link);
-    if (!is_canceled)
-        link_do_work(link);
-    atomic_store(&link->is_busy, false);
-    if (!is_canceled && link_can_work(link) && remote_queue_is_due(&link->queue, clock_mono_ms()))
-        link_kick(link); /* asked for while this job was ending */
-    link_unref(link);
+    if (link_get_state(link) != REMOTE_OK)
+        return link_connect(link, err);
+    return link_note(link, since_ms, vim_keepalive(link->client, err), err);
 }
 
 bool link_begin_admin(struct link *link) {
@@ -681,46 +605,41 @@ unsigned link_count_tasks(const struct link *link) {
 }
 
 bool link_is_retired(struct link *link) {
-    LOCKED(&link->lock);
-    return link->is_retired;
+    return remote_is_retired(&link->remote);
 }
 
-void link_tick(struct link *link, int64_t now_ms) {
-    if (link_can_work(link))
+static void link_on_tick(struct remote *remote) {
+    struct link *link = link_of(remote);
+    if (link_get_state(link) == REMOTE_OK && !link_is_retired(link))
         (void)watch_ops(link)->start(link->watch, NULL); /* without a thread now the next tick tries again */
     if (vim_take_orphan_hint(link->client))
-        remote_queue_add(&link->queue, LINK_WORK_SWEEP);
-    if (link_is_due(link, now_ms) || (link_can_work(link) && remote_queue_is_due(&link->queue, now_ms)))
-        link_kick(link);
+        remote_queue_add(&remote->queue, LINK_WORK_SWEEP);
 }
 
-void link_note_retired(struct link *link) {
-    LOCKED(&link->lock);
-    link->is_retired = true;
-}
-
-void link_begin_retire(struct link *link) {
-    link_note_retired(link);
+static void link_begin_end(struct remote *remote) {
+    struct link *link = link_of(remote);
     watch_ops(link)->cancel(link->watch);
 }
 
 /* Calls that are under way get a moment to end by themselves; a vCenter that hangs is not waited for. */
-void link_retire(struct link *link) {
-    bool is_hopeless;
-    link_begin_retire(link);
-    is_hopeless = link_get_state(link) == LINK_UNREACHABLE;
+static void link_end(struct remote *remote) {
+    struct link *link = link_of(remote);
+    link_begin_end(remote);
+    const bool is_hopeless = link_get_state(link) == REMOTE_FAILING;
     if (!is_hopeless)
-        (void)worker_pool_wait_idle(link->workers, RETIRE_GRACE_MS);
+        (void)worker_pool_wait_idle(remote->workers, RETIRE_GRACE_MS);
     vim_client_cancel(link->client); /* the watch cleans nothing up: that is what the logout does */
-    worker_pool_stop(link->workers);
+    worker_pool_stop(remote->workers);
     watch_ops(link)->stop(link->watch);
     if (!is_hopeless) /* else there is nobody to log out from */
         (void)vim_logout_within(link->client, RETIRE_LOGOUT_MS, NULL);
 }
 
-bool link_try_free(struct link *link) {
-    if (atomic_load(&link->refs) > 1)
-        return false;
-    free_link(link);
-    return true;
-}
+static const struct remote_kind link_kind = {
+    .name = "vcenter",
+    .contact = link_contact,
+    .on_tick = link_on_tick,
+    .begin_end = link_begin_end,
+    .end = link_end,
+    .free = link_free,
+};

@@ -7,10 +7,9 @@
 
 #include "cleanup.h"
 #include "err.h"
-#include "worker_pool.h"
 #include "link_env.h"
-#include "remote_work.h"
 #include "record_note.h"
+#include "remote.h"
 #include "vcenter.h"
 #include "verdict.h"
 #include "vim.h"
@@ -20,9 +19,19 @@ struct link;
 struct login_refusals;
 struct watch;
 
-enum link_state { LINK_NOT_REGISTERED, LINK_CONNECTING, LINK_CONNECTED, LINK_UNREACHABLE, LINK_REFUSED };
-/* "not_registered", ... as in docs/openapi.yaml; static. */
-const char *link_state_name(enum link_state state);
+/* "not_registered" (REMOTE_IDLE), "connecting", "connected", "unreachable", "refused", as in docs/openapi.yaml; static. */
+const char *link_state_name(enum remote_state state);
+
+/* Work that links do: bits for link_request. */
+enum link_work {
+    LINK_WORK_IDENTITY = 1U << 0,  /* what vCenter says about itself is read and compared again */
+    LINK_WORK_RECONCILE = 1U << 1, /* our extension record is brought to what it should be */
+    LINK_WORK_RENEW = 1U << 2,     /* the login certificate: its age, a rotation that was left half done */
+    LINK_WORK_SWEEP = 1U << 3,     /* sessions of ours that nobody holds any more are ended */
+    LINK_WORK_EVENTS = 1U << 4,    /* events that wait are posted */
+    LINK_WORK_LOGIN = 1U << 5,     /* the link's session is exchanged if the account in force is another one */
+    LINK_WORK_VERDICTS = 1U << 6,  /* privileges and clocks are judged */
+};
 
 /* Until when certificates are valid, as far as it is known; wall clock, 0: unknown. */
 struct link_certificates {
@@ -32,13 +41,10 @@ struct link_certificates {
 
 /* State of a link, as a consistent copy. */
 struct link_report {
-    enum link_state state;
-    char reason[ERR_TEXT_BYTES]; /* why it is not connected; "" if there is nothing to say */
-    char remedy[ERR_REMEDY_BYTES];
-    int64_t last_contact_ms;    /* wall clock of the last good answer; 0: never */
-    int64_t state_since_ms;     /* wall clock */
-    bool has_strategy;          /* logged in at least once */
-    enum vim_strategy strategy; /* the login way that worked last */
+    struct remote_status status; /* without a word for the reason */
+    int64_t last_contact_ms;     /* wall clock of the last good answer; 0: never */
+    bool has_strategy;           /* logged in at least once */
+    enum vim_strategy strategy;  /* the login way that worked last */
     struct link_certificates certificates;
     struct record_note record; /* what is known of our record there */
 };
@@ -58,12 +64,15 @@ struct link_watch_ops {
     void (*free)(struct watch *watch); /* stops it; NULL is allowed */
 };
 
-/* Makes a link with a worker pool of its own; copies `vc`. One reference. ERR_NOMEM, ERR_CONFIG. */
+/* Makes a link with a worker pool of its own; copies `vc`. One reference; for remotes_put. ERR_NOMEM, ERR_CONFIG. */
 int link_new(const struct link_env *env, const struct vcenter *vc, struct link **out, struct err *err);
+/* The link of a remote of vCenter, and its remote. */
+struct link *link_of(struct remote *remote);
+struct remote *link_remote(struct link *link);
 
 /* One more reference; returns the link. */
 struct link *link_ref(struct link *link);
-void link_unref(struct link *link); /* NULL is allowed; never frees: the platform frees the link after it has retired it */
+void link_unref(struct link *link); /* NULL is allowed; as remote_unref */
 CLEANUP_DEFINE(struct link, link_unref);
 
 const char *link_id(const struct link *link);             /* instance UUID */
@@ -71,7 +80,7 @@ struct worker_pool *link_pool(const struct link *link);   /* lives as long as a 
 struct vim_client *link_client(const struct link *link);  /* blocks: use in the worker */
 const struct link_env *link_env(const struct link *link); /* outlives the link */
 struct watch *link_watch(const struct link *link);        /* watch_run.h; lives as long as the link */
-enum link_state link_get_state(struct link *link);
+enum remote_state link_get_state(struct link *link);
 bool link_is_away(struct link *link);            /* the vCenter cannot be reached, or refuses our login */
 char *link_get_extension_key(struct link *link); /* copy, free(); NULL: not known yet */
 
@@ -152,26 +161,8 @@ unsigned link_count_tasks(const struct link *link);
 /* How many events were posted in the current minute (event_plan.h). For the work LINK_WORK_EVENTS only, which runs once at a time. */
 struct event_budget *link_event_budget(struct link *link);
 
-/* True after link_note_retired: another link has taken its place, or the service stops. */
+/* As remote_is_retired. */
 bool link_is_retired(struct link *link);
 
-/* Asks for work (bits of enum link_work; remote_work.h): it runs in the worker pool as soon as the link is connected and the work before it is done. Does not
- * block; from any thread, also from a function of that work itself. */
+/* Asks for work (bits of enum link_work); as remote_request. */
 void link_request(struct link *link, unsigned bits);
-
-/* Copies how each kind of work stands; returns how many there are. */
-size_t link_get_work(struct link *link, struct remote_work_state out[LINK_WORK_COUNT]);
-
-/* Queues link_connect, the keep-alive or other work if it is due. Does not block. */
-void link_tick(struct link *link, int64_t now_ms);
-
-/* Marks the link as retired: from now on it logs in no more and starts no work, and another link may take its place. Does not block. */
-void link_note_retired(struct link *link);
-
-/* link_note_retired, and stops the watch for good (watch_cancel). Does not block. */
-void link_begin_retire(struct link *link);
-/* Ends worker pool and watch and logs out. Blocks: about half a second for work under way, and at most 3 s for the logout. Not from the link's own worker
- * pool. May be called twice. */
-void link_retire(struct link *link);
-/* Frees a retired link and returns true if the caller's is the only reference. */
-bool link_try_free(struct link *link);

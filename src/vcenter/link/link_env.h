@@ -57,12 +57,12 @@ struct platform_options {
 
 /* One for all links; outlives them. All but the certificate is set before the first link is made. */
 struct link_env {
-    struct platform *platform;                   /* whose links they are */
-    struct platform_options options;             /* with copied texts; the certificate: link_env_get_server_cert */
-    char installation[UUID_TEXT_BYTES];          /* owner mark of extension records; "": not known yet */
-    char plugin_version[32];                     /* "": there is no plug-in */
-    struct remote_work work[LINK_WORK_COUNT]; /* in the order of their bits; those without `run` are not there */
-    pthread_mutex_t *lock;                       /* the platform's: guards the certificate */
+    struct platform *platform;                /* whose links they are */
+    struct platform_options options;          /* with copied texts; the certificate: link_env_get_server_cert */
+    char installation[UUID_TEXT_BYTES];       /* owner mark of extension records; "": not known yet */
+    char plugin_version[32];                  /* "": there is no plug-in */
+    struct remote_work work[REMOTE_WORK_MAX]; /* in the order of their bits; those without `run` are not there */
+    pthread_mutex_t *lock;                    /* the platform's: guards the certificate */
 };
 
 /* Copies the options; link_env_done gives them back in any case. ERR_NOMEM. */

@@ -124,7 +124,8 @@ int session_sweep(struct link *link, struct vim_client *client, struct err *err)
     return rc;
 }
 
-int session_sweep_work(struct link *link, struct err *err) {
+int session_sweep_work(struct remote *remote, struct err *err) {
+    struct link *link = link_of(remote);
     struct err why = {0};
     int rc = session_sweep(link, link_client(link), &why);
     if (rc == ERR_UPSTREAM_DENIED)

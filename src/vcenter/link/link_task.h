@@ -31,7 +31,7 @@ void session_close_task(struct link *link, struct vim_client *client);
 int session_sweep(struct link *link, struct vim_client *client, struct err *err);
 
 /* remote_work_fn: session_sweep with the link's own session. Returns 0 if the privilege is missing: vc_status.h tells of that. */
-int session_sweep_work(struct link *link, struct err *err);
+int session_sweep_work(struct remote *remote, struct err *err);
 
 /* -- the right to change one vCenter's registration: one holder at a time, over all replicas ----------------------- */
 

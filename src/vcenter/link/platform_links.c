@@ -8,15 +8,11 @@
 #include <time.h>
 
 #include "clock.h"
+#include "remotes.h"
 #include "store.h"
 #include "str.h"
 #include "uuid.h"
 #include "vcenter_store.h"
-
-struct links {
-    struct link **items;
-    size_t count, alloc;
-};
 
 #define VISIT_GRACE_MS 2000  /* for tasks under way, such as a registration */
 #define VISIT_LOGOUT_MS 2000 /* when the service stops */
@@ -29,30 +25,16 @@ struct link_visit {
 
 struct platform {
     struct link_env env;
-    pthread_mutex_t sync; /* one platform_sync or tick at a time */
+    pthread_mutex_t sync; /* one platform_sync at a time */
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t left;  /* a visit has ended */
     struct link_visit *visits;
-    bool is_stopping, is_over; /* no new clients; their calls have been ended */
-    struct links links;
-    struct links retired;
+    bool is_over; /* their calls have been ended */
+    struct remotes *links;
 };
 
-static int links_add(struct links *list, struct link *link) {
-    if (list->count == list->alloc) {
-        size_t alloc = list->alloc ? list->alloc * 2 : 8;
-        struct link **items = reallocarray(list->items, alloc, sizeof(struct link *));
-        if (!items)
-            return ERR_NOMEM;
-        list->items = items;
-        list->alloc = alloc;
-    }
-    list->items[list->count++] = link;
-    return 0;
-}
-
-static void links_remove(struct links *list, size_t i) {
-    list->items[i] = list->items[--list->count];
+static int work_identity(struct remote *remote, struct err *err) {
+    return link_read_about(link_of(remote), err);
 }
 
 int platform_new(const struct platform_options *options, struct platform **out, struct err *err) {
@@ -66,11 +48,13 @@ int platform_new(const struct platform_options *options, struct platform **out, 
     p->env.platform = p;
     p->env.lock = &p->lock;
     rc = link_env_init(&p->env, options, err);
+    if (!rc)
+        rc = remotes_new(&p->links, err);
     if (rc) {
         platform_free(p);
         return rc;
     }
-    platform_set_work(p, &(struct remote_work){.bit = LINK_WORK_IDENTITY, .name = "identity", .run = link_read_about});
+    platform_set_work(p, &(struct remote_work){.bit = LINK_WORK_IDENTITY, .name = "identity", .run = work_identity});
     *out = p;
     return 0;
 }
@@ -79,12 +63,7 @@ void platform_free(struct platform *p) {
     if (!p)
         return;
     platform_stop(p);
-    for (size_t i = 0; i < p->links.count; i++)
-        (void)link_try_free(p->links.items[i]);
-    for (size_t i = 0; i < p->retired.count; i++)
-        (void)link_try_free(p->retired.items[i]);
-    free(p->links.items);
-    free(p->retired.items);
+    remotes_free(p->links);
     link_env_done(&p->env);
     (void)pthread_mutex_destroy(&p->sync);
     (void)pthread_mutex_destroy(&p->lock);
@@ -109,28 +88,15 @@ const struct platform_options *platform_options_of(const struct platform *p) {
 }
 
 void platform_set_work(struct platform *p, const struct remote_work *kind) {
-    for (unsigned i = 0; i < LINK_WORK_COUNT; i++)
+    for (unsigned i = 0; i < REMOTE_WORK_MAX; i++)
         if (kind->bit == 1U << i)
             p->env.work[i] = *kind;
 }
 
-static struct link *find_locked(const struct platform *p, const char *id, size_t *at) {
-    for (size_t i = 0; i < p->links.count; i++) {
-        if (!str_eq_nocase(link_id(p->links.items[i]), id))
-            continue;
-        if (at)
-            *at = i;
-        return p->links.items[i];
-    }
-    return NULL;
-}
-
 int platform_find(struct platform *p, const char *vcenter_id, struct link **out, struct err *err) {
-    struct link *found;
-    LOCKED(&p->lock);
-    found = find_locked(p, vcenter_id, NULL);
+    struct remote *found = remotes_find(p->links, vcenter_id);
     if (found) {
-        *out = link_ref(found);
+        *out = link_of(found);
         return 0;
     }
     (void)err_set(err, ERR_NOT_FOUND, "there is no vCenter %s here", vcenter_id);
@@ -143,12 +109,14 @@ bool platform_is_away(struct platform *p, const char *vcenter_id) {
 }
 
 struct link **platform_list(struct platform *p, size_t *count) {
-    struct link **list;
-    LOCKED(&p->lock);
-    list = calloc(p->links.count + 1, sizeof(struct link *));
-    *count = list ? p->links.count : 0;
+    _cleanup_free_ struct remote **remotes = remotes_list(p->links, count);
+    struct link **list = calloc(*count + 1, sizeof(struct link *));
     for (size_t i = 0; i < *count; i++)
-        list[i] = link_ref(p->links.items[i]);
+        if (list)
+            list[i] = link_of(remotes[i]);
+        else
+            remote_unref(remotes[i]);
+    *count = list ? *count : 0;
     return list;
 }
 
@@ -183,69 +151,29 @@ void platform_note_login_changed(struct platform *p, const char *vcenter_id) {
     link_unref(link);
 }
 
-/* Moves a link out of sight; platform_tick ends it. */
-static int retire_at(struct platform *p, size_t i) {
-    if (links_add(&p->retired, p->links.items[i]))
-        return ERR_NOMEM;                 /* it stays for now, the next sync tries again */
-    link_note_retired(p->links.items[i]); /* at once: it must neither log in nor sweep beside its successor */
-    links_remove(&p->links, i);
-    return 0;
-}
-
-/* Puts a link in, in the place of another one of the same vCenter. Needs the lock. */
-static int put_locked(struct platform *p, struct link *link) {
-    size_t at = 0;
-    struct link *before = find_locked(p, link_id(link), &at);
-    if (before)
-        link_inherit_verdicts(link, before);
-    if (before && retire_at(p, at))
-        return ERR_NOMEM;
-    return links_add(&p->links, link);
-}
-
-static int platform_links_add_new(struct platform *p, const struct vcenter *vc, struct err *err) {
-    struct link *link = NULL;
-    int rc = link_new(&p->env, vc, &link, err);
-    if (rc)
-        return rc;
-    (void)pthread_mutex_lock(&p->lock);
-    rc = put_locked(p, link);
-    (void)pthread_mutex_unlock(&p->lock);
-    if (rc) {
-        link_retire(link);
-        (void)link_try_free(link);
-        return err_set(err, ERR_NOMEM, "out of memory");
-    }
-    return 0;
+static void platform_links_inherit(struct remote *remote, struct remote *from) {
+    link_inherit_verdicts(link_of(remote), link_of(from));
 }
 
 static int sync_one(struct platform *p, const struct vcenter *vc, struct err *err) {
-    bool needs_new;
-    struct link *link;
-    (void)pthread_mutex_lock(&p->lock);
-    link = find_locked(p, vc->id, NULL);
-    needs_new = !link || link_set_info(link, vc);
-    (void)pthread_mutex_unlock(&p->lock);
-    return needs_new ? platform_links_add_new(p, vc, err) : 0;
+    _cleanup_(link_unref) struct link *now = NULL;
+    struct link *link = NULL;
+    if (!platform_find(p, vc->id, &now, NULL) && !link_set_info(now, vc))
+        return 0;
+    int rc = link_new(&p->env, vc, &link, err);
+    return rc ? rc : remotes_put(p->links, link_remote(link), platform_links_inherit, err);
 }
 
-static bool is_listed(const struct vcenter_list *list, const char *id) {
+static bool is_listed(void *arg, const char *id) {
+    const struct vcenter_list *list = arg;
     for (size_t i = 0; i < list->count; i++)
         if (str_eq_nocase(list->items[i].id, id))
             return true;
     return false;
 }
 
-static void retire_missing(struct platform *p, const struct vcenter_list *list) {
-    LOCKED(&p->lock);
-    for (size_t i = p->links.count; i-- > 0;)
-        if (!is_listed(list, link_id(p->links.items[i])))
-            (void)retire_at(p, i);
-}
-
 bool platform_is_stopping(struct platform *p) {
-    LOCKED(&p->lock);
-    return p->is_stopping;
+    return remotes_is_stopping(p->links);
 }
 
 int platform_sync(struct platform *p, struct err *err) {
@@ -256,7 +184,7 @@ int platform_sync(struct platform *p, struct err *err) {
         return 0;
     rc = vcenter_store_list(p->env.options.store, &list, err);
     if (!rc)
-        retire_missing(p, &list);
+        remotes_keep(p->links, is_listed, &list);
     for (size_t i = 0; i < list.count; i++) { /* one that fails must not keep the others away */
         int failed = sync_one(p, &list.items[i], err);
         rc = rc ? rc : failed;
@@ -264,32 +192,8 @@ int platform_sync(struct platform *p, struct err *err) {
     return rc;
 }
 
-static struct link *take_retired(struct platform *p) {
-    LOCKED(&p->lock);
-    return p->retired.count ? p->retired.items[--p->retired.count] : NULL;
-}
-
-/* Ends retired links; those still in use wait for the next tick. */
-static void platform_links_bury(struct platform *p) {
-    struct link *link;
-    while ((link = take_retired(p))) {
-        link_retire(link);
-        if (link_try_free(link))
-            continue;
-        LOCKED(&p->lock);
-        (void)links_add(&p->retired, link); /* cannot fail: its place is still allocated */
-        return;
-    }
-}
-
-static void tick_link(struct link *link, void *now_ms) {
-    link_tick(link, *(int64_t *)now_ms);
-}
-
 void platform_tick(struct platform *p) {
-    int64_t now_ms = clock_mono_ms();
-    platform_each(p, tick_link, &now_ms);
-    platform_links_bury(p);
+    remotes_tick(p->links);
 }
 
 /* -- tasks beside the links ----------------------------------------------------------------------------------------------------- */
@@ -298,7 +202,7 @@ int platform_open_client(struct platform *p, const struct vim_options *options, 
     struct link_visit *visit = calloc(1, sizeof(*visit));
     int rc = visit ? vim_client_new(options, &visit->client, err) : err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_lock(&p->lock);
-    if (!rc && p->is_stopping)
+    if (!rc && platform_is_stopping(p))
         rc = err_set(err, ERR_CANCELED, "the service is stopping");
     if (!rc) {
         visit->next = p->visits;
@@ -345,7 +249,8 @@ bool platform_close_client(struct platform *p, struct vim_client *client) {
 }
 
 /* Ends the calls of those that do not end by themselves. */
-static void end_visits(struct platform *p) {
+static void end_visits(void *arg) {
+    struct platform *p = arg;
     const struct timespec until = clock_deadline(VISIT_GRACE_MS);
     LOCKED(&p->lock);
     for (int rc = 0; p->visits && !rc;)
@@ -355,58 +260,7 @@ static void end_visits(struct platform *p) {
         vim_client_cancel(visit->client);
 }
 
-/* -- the end ------------------------------------------------------------------------------------------------------------------- */
-
-struct end {
-    struct link *link;
-    pthread_t thread;
-    bool has_thread;
-};
-
-static void *end_link(void *arg) {
-    struct end *end = arg;
-    store_thread_begin(); /* jobs that are called off run here */
-    link_retire(end->link);
-    store_thread_end();
-    return NULL;
-}
-
-/* All links, those in use and those already out of sight. */
-static struct end *platform_links_collect(struct platform *p, size_t *count) {
-    struct end *ends;
-    LOCKED(&p->lock);
-    p->is_stopping = true;
-    *count = p->links.count + p->retired.count;
-    ends = calloc(*count + 1, sizeof(*ends));
-    for (size_t i = 0; ends && i < *count; i++)
-        ends[i].link = link_ref(i < p->links.count ? p->links.items[i] : p->retired.items[i - p->links.count]);
-    return ends;
-}
-
-static void platform_links_end_all(struct platform *p, struct end *ends, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        link_begin_retire(ends[i].link);
-    for (size_t i = 0; i < count; i++)
-        ends[i].has_thread = !pthread_create(&ends[i].thread, NULL, end_link, &ends[i]);
-    end_visits(p);
-    for (size_t i = 0; i < count; i++) {
-        if (ends[i].has_thread)
-            (void)pthread_join(ends[i].thread, NULL);
-        else
-            link_retire(ends[i].link);
-        link_unref(ends[i].link);
-    }
-}
-
 void platform_stop(struct platform *p) {
-    struct end *ends;
-    size_t count = 0;
-    if (!p)
-        return;
-    (void)pthread_mutex_lock(&p->sync); /* nobody makes links now */
-    ends = platform_links_collect(p, &count);
-    (void)pthread_mutex_unlock(&p->sync);
-    if (ends)
-        platform_links_end_all(p, ends, count);
-    free(ends);
+    if (p)
+        remotes_stop(p->links, end_visits, p);
 }

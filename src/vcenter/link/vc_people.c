@@ -28,7 +28,7 @@ static int check_program(struct link *link, struct vim_user_session *who, struct
     name = name ? name + 1 : who->user_name;
     who->is_extension = who->is_extension || is_solution_user(name);
     /* people's names have no dots in the middle of reverse-DNS keys; asking only for such names keeps a sign-on at two calls */
-    if (who->is_extension || link_get_state(link) == LINK_NOT_REGISTERED || strchr(name, '@') || !strchr(name, '.'))
+    if (who->is_extension || link_get_state(link) == REMOTE_IDLE || strchr(name, '@') || !strchr(name, '.'))
         return 0;
     rc = vim_find_extension(link_client(link), name, &found, err);
     who->is_extension = !rc && found;

@@ -209,7 +209,7 @@ static void watch_once(struct watch *w) {
 }
 
 static bool may_watch(const struct watch *w) {
-    return link_get_state(w->link) == LINK_CONNECTED;
+    return link_get_state(w->link) == REMOTE_OK;
 }
 
 void *watch_read_thread(void *arg) {

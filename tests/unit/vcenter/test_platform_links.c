@@ -8,6 +8,7 @@
 #include "platform_world.h"
 #include "str.h"
 #include "vc_people.h"
+#include "worker_pool.h"
 
 static struct platform *platform;
 static struct link *a;
@@ -25,10 +26,10 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static enum link_state state_of(struct link *link) {
+static enum remote_state state_of(struct link *link) {
     struct link_report report;
     link_get_report(link, &report);
-    return report.state;
+    return report.status.state;
 }
 
 /* As if registered earlier: record and certificate fit. */
@@ -44,26 +45,26 @@ static void make_registered(void) {
 static void states_follow_the_calls(void **state) {
     static const struct {
         int rc;
-        enum link_state wanted;
+        enum remote_state wanted;
     } rows[] = {
-        {0, LINK_CONNECTED},
-        {ERR_TIMEOUT, LINK_UNREACHABLE},
-        {ERR_DATABASE, LINK_UNREACHABLE},
-        {0, LINK_CONNECTED},
-        {ERR_UPSTREAM_DENIED, LINK_REFUSED},
-        {ERR_BUSY, LINK_REFUSED},
-        {ERR_TLS, LINK_UNREACHABLE},
-        {ERR_PROTOCOL, LINK_UNREACHABLE},
-        {0, LINK_CONNECTED},
-        {ERR_CONFLICT, LINK_REFUSED},
-        {ERR_UNREACHABLE, LINK_UNREACHABLE},
-        {0, LINK_CONNECTED},
-        {ERR_CREDENTIALS, LINK_CONNECTED}, /* sessions ended, which does not say that a login is refused */
+        {0, REMOTE_OK},
+        {ERR_TIMEOUT, REMOTE_FAILING},
+        {ERR_DATABASE, REMOTE_FAILING},
+        {0, REMOTE_OK},
+        {ERR_UPSTREAM_DENIED, REMOTE_REFUSED},
+        {ERR_BUSY, REMOTE_REFUSED},
+        {ERR_TLS, REMOTE_FAILING},
+        {ERR_PROTOCOL, REMOTE_FAILING},
+        {0, REMOTE_OK},
+        {ERR_CONFLICT, REMOTE_REFUSED},
+        {ERR_UNREACHABLE, REMOTE_FAILING},
+        {0, REMOTE_OK},
+        {ERR_CREDENTIALS, REMOTE_OK}, /* sessions ended, which does not say that a login is refused */
     };
     (void)state;
-    assert_int_equal(state_of(a), LINK_NOT_REGISTERED);
+    assert_int_equal(state_of(a), REMOTE_IDLE);
     make_registered();
-    assert_int_equal(state_of(a), LINK_CONNECTING);
+    assert_int_equal(state_of(a), REMOTE_NEW);
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
         struct err err = {0};
         struct link_report report;
@@ -72,7 +73,7 @@ static void states_follow_the_calls(void **state) {
         assert_int_equal(link_note(a, clock_mono_ms(), rows[i].rc, &err), rows[i].rc);
         assert_int_equal(state_of(a), rows[i].wanted);
         link_get_report(a, &report);
-        assert_int_equal(report.reason[0] != 0, rows[i].wanted != LINK_CONNECTED);
+        assert_int_equal(report.status.detail[0] != 0, rows[i].wanted != REMOTE_OK);
     }
     assert_int_equal(link_note(a, clock_mono_ms(), ERR_TIMEOUT, NULL), ERR_TIMEOUT);
 }
@@ -83,10 +84,10 @@ static void an_answer_is_no_session(void **state) {
     make_registered();
     (void)link_note(a, clock_mono_ms(), ERR_UPSTREAM_DENIED, NULL);
     link_note_answer(a, clock_mono_ms());
-    assert_int_equal(state_of(a), LINK_REFUSED);
+    assert_int_equal(state_of(a), REMOTE_REFUSED);
     (void)link_note(a, clock_mono_ms(), ERR_UNREACHABLE, NULL);
     link_note_answer(a, clock_mono_ms());
-    assert_int_equal(state_of(a), LINK_CONNECTING);
+    assert_int_equal(state_of(a), REMOTE_NEW);
 }
 
 /* The vCenter was away when the older call began; by the time it is given up, another one has been answered. And the other way round. */
@@ -100,18 +101,18 @@ static void what_comes_late_changes_nothing(void **state) {
     (void)link_note(a, since_ms, ERR_TIMEOUT, NULL);
     (void)link_note(a, since_ms, ERR_UPSTREAM_DENIED, NULL);
     link_note_asked(a, since_ms, ERR_TLS, NULL);
-    assert_int_equal(state_of(a), LINK_CONNECTED);
+    assert_int_equal(state_of(a), REMOTE_OK);
     clock_advance_ms(1000);
     (void)link_note(a, clock_mono_ms(), ERR_UPSTREAM_DENIED, NULL);
     link_get_report(a, &report);
     clock_advance_ms(1000);
     (void)link_note(a, since_ms, 0, NULL);
-    assert_int_equal(state_of(a), LINK_REFUSED);
+    assert_int_equal(state_of(a), REMOTE_REFUSED);
     (void)link_note(a, clock_mono_ms(), ERR_UNREACHABLE, NULL);
     link_note_answer(a, since_ms);
-    assert_int_equal(state_of(a), LINK_UNREACHABLE);
+    assert_int_equal(state_of(a), REMOTE_FAILING);
     (void)link_note(a, clock_mono_ms(), 0, NULL);
-    assert_int_equal(state_of(a), LINK_CONNECTED);
+    assert_int_equal(state_of(a), REMOTE_OK);
 }
 
 static unsigned long jobs_done(void) {
@@ -137,7 +138,7 @@ static void retries_back_off(void **state) {
         assert_int_equal(stats.done + stats.waiting + stats.running, tries);
         clock_advance_ms(60000);
     }
-    assert_int_equal(state_of(a), LINK_UNREACHABLE);
+    assert_int_equal(state_of(a), REMOTE_FAILING);
 }
 
 static void an_unregistered_vcenter_is_left_in_peace(void **state) {
@@ -155,7 +156,7 @@ static void another_vcenter_at_the_address_is_refused(void **state) {
     make_registered();
     pw.instance_uuid = VC_B;
     assert_int_equal(link_connect(a, &err), ERR_CONFLICT);
-    assert_int_equal(state_of(a), LINK_REFUSED);
+    assert_int_equal(state_of(a), REMOTE_REFUSED);
     assert_true(err.remedy[0]);
 }
 
@@ -371,7 +372,7 @@ static void rights_come_back_for_what_was_asked(void **state) {
     assert_int_equal(granted.count, 0);
     pw.fail_code = ERR_TIMEOUT;
     assert_int_equal(vc_people_ask_rights(a, &who, &objects, &granted, NULL), ERR_TIMEOUT);
-    assert_int_equal(state_of(a), LINK_UNREACHABLE);
+    assert_int_equal(state_of(a), REMOTE_FAILING);
     object_set_done(&objects);
 }
 
@@ -380,7 +381,7 @@ static void a_wrong_credential_says_nothing_about_the_link(void **state) {
     (void)state;
     make_registered();
     assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "bad"}, &who, NULL), ERR_CREDENTIALS);
-    assert_int_equal(state_of(a), LINK_CONNECTING);
+    assert_int_equal(state_of(a), REMOTE_NEW);
     assert_int_equal(vc_people_check(a, &(struct vc_credential){VC_CREDENTIAL_COOKIE, NULL, "good"}, &who, NULL), 0);
     assert_false(who.is_extension);
     assert_string_equal(who.user_name, "VSPHERE.LOCAL\\viewer");

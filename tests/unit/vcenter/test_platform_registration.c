@@ -54,7 +54,7 @@ static void the_steps_come_in_order(void **state) {
     assert_true(pw.vcenters[0].registered_at_ms > 0);
     assert_string_equal(pw.vcenters[0].extension_key, "com.cisco.kaas");
     link_get_report(a, &report);
-    assert_int_equal(report.state, LINK_CONNECTED);
+    assert_int_equal(report.status.state, REMOTE_OK);
     assert_true(report.has_strategy);
     assert_int_equal(report.strategy, VIM_STRATEGY_TUNNEL);
     assert_true(pw.written > 0);
@@ -234,7 +234,7 @@ static void leaving_removes_record_and_keys(void **state) {
     assert_int_equal(credential_state(0), 'r');
     assert_int_equal(pw.vcenters[0].registered_at_ms, 0);
     link_get_report(a, &report);
-    assert_int_equal(report.state, LINK_NOT_REGISTERED);
+    assert_int_equal(report.status.state, REMOTE_IDLE);
     assert_int_equal(leave(NULL), ERR_NOT_REGISTERED);
 }
 

@@ -183,7 +183,7 @@ static void a_torn_off_update_is_not_saved(void **state) {
     watch_world_tell(tell_all);
     UNIT_WAIT_FOR(watch_world_is_on("host-1"));
     watch_world_tell(tell_half);
-    UNIT_WAIT_FOR(link_get_state(a) == LINK_UNREACHABLE);
+    UNIT_WAIT_FOR(link_get_state(a) == REMOTE_FAILING);
     watch_note_cluster_everywhere(platform, NULL); /* would save, if there were something whole */
     connect_link();
     watch_world_tell(tell_all);
@@ -209,7 +209,7 @@ static void another_vcenter_is_not_believed(void **state) {
     pw.instance_uuid = VC_B;
     platform_world_unlock();
     watch_world_tell(tell_all);
-    UNIT_WAIT_FOR(link_get_state(a) == LINK_REFUSED);
+    UNIT_WAIT_FOR(link_get_state(a) == REMOTE_REFUSED);
     assert_int_equal(platform_world_vsphere_count(), 0);
 }
 
@@ -227,29 +227,29 @@ static void a_vcenter_that_is_unregistered_is_not_watched(void **state) {
 
 /* -- work -------------------------------------------------------------------------------------------------------------------- */
 
-static int fails(struct link *link, struct err *err) {
-    (void)link;
+static int fails(struct remote *remote, struct err *err) {
+    (void)remote;
     return err_set(err, ERR_TIMEOUT, "no answer");
 }
 
 static void work_that_fails_waits_and_is_shown(void **state) {
-    struct remote_work kinds[LINK_WORK_COUNT] = {{.bit = 1, .name = "test", .run = fails}};
-    struct remote_work_state states[LINK_WORK_COUNT];
+    struct remote_work kinds[REMOTE_WORK_MAX] = {{.bit = 1, .name = "test", .run = fails}};
+    struct remote_work_state states[REMOTE_WORK_MAX];
     struct remote_queue queue;
     struct err err = {0};
     (void)state;
     clock_fake(1000, 1000);
     remote_queue_init(&queue, kinds);
     remote_queue_add(&queue, 3); /* the second kind is not plugged in */
-    assert_ptr_equal(remote_queue_take(&queue, clock_mono_ms()), &kinds[0]);
-    assert_null(remote_queue_take(&queue, clock_mono_ms()));
+    assert_ptr_equal(remote_queue_take(&queue, true, clock_mono_ms()), &kinds[0]);
+    assert_null(remote_queue_take(&queue, true, clock_mono_ms()));
     remote_queue_note(&queue, &kinds[0], fails(NULL, &err), &err);
     assert_int_equal(remote_queue_get(&queue, states), 1);
     assert_true(states[0].is_wanted && states[0].failures == 1 && states[0].failing_since_ms == 1000);
     assert_string_equal(states[0].err.text, "no answer");
-    assert_false(remote_queue_is_due(&queue, clock_mono_ms() + 600));
-    assert_true(remote_queue_is_due(&queue, clock_mono_ms() + 1000));
-    assert_non_null(remote_queue_take(&queue, clock_mono_ms() + 1000));
+    assert_false(remote_queue_is_due(&queue, true, clock_mono_ms() + 600));
+    assert_true(remote_queue_is_due(&queue, true, clock_mono_ms() + 1000));
+    assert_non_null(remote_queue_take(&queue, true, clock_mono_ms() + 1000));
     remote_queue_note(&queue, &kinds[0], 0, NULL);
     (void)remote_queue_get(&queue, states);
     assert_int_equal(states[0].failing_since_ms, 0);

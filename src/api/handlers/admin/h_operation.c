@@ -44,17 +44,17 @@ static void check_link(struct link *link, struct findings *out) {
     struct link_report report;
     link_get_report(link, &report);
     link_get_name(link, f.subject);
-    f.since_ms = report.state_since_ms;
-    if (report.state == LINK_UNREACHABLE || report.state == LINK_REFUSED)
+    f.since_ms = report.status.since_ms;
+    if (report.status.state == REMOTE_FAILING || report.status.state == REMOTE_REFUSED)
         f.status = FINDING_FAILED;
-    else if (report.state != LINK_CONNECTED)
+    else if (report.status.state != REMOTE_OK)
         f.status = FINDING_WARNING;
-    finding_say(&f, f.status, "%s", report.reason[0] ? report.reason : link_state_name(report.state));
-    if (report.state == LINK_NOT_REGISTERED) {
+    finding_say(&f, f.status, "%s", report.status.detail[0] ? report.status.detail : link_state_name(report.status.state));
+    if (report.status.state == REMOTE_IDLE) {
         finding_advise(&f, "run: kaasctl vcenter register %.100s --user administrator@vsphere.local",
                        name_word(f.subject, link_id(link)));
     } else {
-        finding_advise(&f, "%s", report.remedy);
+        finding_advise(&f, "%s", report.status.remedy);
         tell_verdict(link, &f);
     }
     findings_add(out, &f);

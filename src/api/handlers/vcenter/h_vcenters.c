@@ -67,7 +67,7 @@ static json_t *view_vcenter(const struct vcenter *vc, const struct link_report *
 static void vcenter_report(const struct api_call *call, const struct vcenter *vc, struct link_report *out) {
     struct link *link = NULL;
     memset(out, 0, sizeof(*out));
-    out->state = vc->registered_at_ms ? LINK_CONNECTING : LINK_NOT_REGISTERED;
+    out->status.state = vc->registered_at_ms ? REMOTE_NEW : REMOTE_IDLE;
     if (platform_find(call->api->options.platform, vc->id, &link, NULL))
         return;
     link_get_report(link, out);
