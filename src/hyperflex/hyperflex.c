@@ -26,13 +26,8 @@
 
 /* -- who may try --------------------------------------------------------------------------------------------------------- */
 
-bool hyperflex_is_time(const struct hx_status *status) {
-    const int64_t now_ms = clock_wall_ms(), next_ms = status->next_at_ms;
-    return now_ms >= next_ms || next_ms - now_ms > 2 * CLOCK_DAY_MS; /* further away: a clock was put back */
-}
-
 static bool hyperflex_is_due(const struct hyperflex *h, const struct hx_status *status) {
-    return h->options.read_every_ms && status->state != HX_CONNECTION_REFUSED && hyperflex_is_time(status);
+    return h->options.read_every_ms && status->state != HX_CONNECTION_REFUSED && visit_is_time(status);
 }
 
 /* The place where this HX cluster is asked, else a free one; NULL: all are taken by others. */
@@ -197,111 +192,6 @@ void hyperflex_sign_out(struct hyperflex *h) {
     hx_status_list_done(&list);
 }
 
-/* -- setting ------------------------------------------------------------------------------------------------------------- */
-
-int hyperflex_list(struct hyperflex *h, struct hx_connection_list *out, struct err *err) {
-    return hx_store_list(h->options.store, out, err);
-}
-
-int hyperflex_list_statuses(struct hyperflex *h, struct hx_status_list *out, struct err *err) {
-    return hx_store_list_statuses(h->options.store, out, err);
-}
-
-int hyperflex_load(struct hyperflex *h, const char *hx_id, struct hx_connection **out, struct err *err) {
-    return hx_store_load(h->options.store, hx_id, out, err);
-}
-
-int hyperflex_load_status(struct hyperflex *h, const char *hx_id, struct hx_status **out, struct err *err) {
-    return hx_store_load_status(h->options.store, hx_id, out, err);
-}
-
-int hyperflex_check_password(const char *password, struct err *err) {
-    if (!str_empty(password) && strlen(password) <= KAAS_PASSWORD_BYTES_MAX)
-        return 0;
-    return err_set(err, ERR_UNPROCESSABLE, "password must have 1 to %d bytes", KAAS_PASSWORD_BYTES_MAX);
-}
-
-/* A CA that cannot be read is told now, not by the first failure. */
-static int hyperflex_check(struct hyperflex *h, struct hx_connection *wish, const char *password, struct err *err) {
-    struct hx_visit v = {.connection = wish, .h = h};
-    struct err why = {0};
-    int rc = hx_connection_check(wish, err);
-    if (!rc)
-        rc = hyperflex_check_password(password, err);
-    if (!rc && !wish->ca_pem && !wish->sha256 && !hyperflex_has_ca(h)) {
-        (void)err_set(err, ERR_UNPROCESSABLE, "neither ca_pem nor thumbprint_sha256 is given, and there is no hx.ca_file");
-        rc = err_remedy(err, "give the SHA-256 of the certificate as a browser shows it at HX Connect, or the CA that signs it");
-    }
-    if (rc)
-        return rc;
-    rc = visit_make_client(&v, &why);
-    hx_client_free(v.client);
-    return rc == ERR_CONFIG ? err_set(err, ERR_UNPROCESSABLE, "ca_pem: %s", why.text) : err_move(err, rc, &why);
-}
-
-/* A refusal is noted, too. */
-int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc, const struct err *why) {
-    if (rc)
-        audit_store_append_outcome(h->options.store, line, rc, why);
-    return rc;
-}
-
-static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
-                           struct err *err) {
-    const struct audit_record line =
-        audit_record_make(actor, &(struct audit_event){.action = "hx_connection.set",
-                                                       .object_kind = "hx_connection",
-                                                       .object_id = wish->hx_id,
-                                                       .principal_name = actor ? NULL : store_replica_name(h->options.store),
-                                                       .reason = wish->address});
-    struct hx_visit before = {.h = h};
-    struct hx_sealed sealed = {0};
-    int rc = visit_seal(h, wish->hx_id, HX_SECRET_PASSWORD, password, &sealed, err);
-    if (rc)
-        return rc;
-    const bool has_token = visit_load_token(&before, wish->hx_id);
-    wish->updated_at_ms = clock_wall_ms();
-    rc = hyperflex_finish(h, &line, hx_store_put(h->options.store, wish, &sealed, &line, err), err);
-    if (!rc && has_token)
-        visit_give_back(&before);
-    visit_end(&before);
-    free(sealed.bytes);
-    return rc;
-}
-
-int hyperflex_put(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
-                  struct err *err) {
-    _cleanup_secret_ char *inherited = NULL;
-    int rc = 0;
-    if (!wish->user_name != !password)
-        return err_set(err, ERR_UNPROCESSABLE, "give both user_name and password, or neither to use those of the vCenter");
-    if (!password)
-        rc = hyperflex_inherit(h, wish, &inherited, err);
-    password = password ? password : inherited;
-    if (!rc)
-        rc = hyperflex_check(h, wish, password, err);
-    if (!rc)
-        rc = hyperflex_write(h, actor, wish, password, err);
-    if (!rc && h->options.on_set)
-        h->options.on_set(h->options.arg);
-    return rc;
-}
-
-int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char *hx_id, int64_t version_no, struct err *err) {
-    const struct audit_record line = audit_record_make(
-        actor, &(struct audit_event){.action = "hx_connection.remove", .object_kind = "hx_connection", .object_id = hx_id});
-    const struct hx_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &line};
-    struct hx_visit before = {.h = h};
-    const bool has_token = visit_load_token(&before, hx_id);
-    int rc = hyperflex_finish(h, &line, hx_store_delete(h->options.store, &removal, err), err);
-    if (!rc && before.connection)
-        publish_leave(&before);
-    if (!rc && has_token)
-        visit_give_back(&before);
-    visit_end(&before);
-    return rc;
-}
-
 int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
                     struct err *err) {
     char none[UUID_TEXT_BYTES];
@@ -312,7 +202,7 @@ int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err) {
     char older_id[UUID_TEXT_BYTES];
     int rc = hyperflex_visit(h, actor, hx_id, older_id, err);
-    return rc ? rc : hyperflex_load_status(h, older_id[0] ? older_id : hx_id, out, err);
+    return rc ? rc : hx_store_load_status(h->options.store, older_id[0] ? older_id : hx_id, out, err);
 }
 
 /* -- by itself ------------------------------------------------------------------------------------------------------------- */
@@ -360,7 +250,7 @@ static int hyperflex_send_all(struct hyperflex *h, const struct hx_status_list *
 int hyperflex_tick(struct hyperflex *h, struct err *err) {
     struct worker_pool_stats stats;
     struct hx_status_list fresh = {0}, old;
-    int rc = hyperflex_list_statuses(h, &fresh, err);
+    int rc = hx_store_list_statuses(h->options.store, &fresh, err);
     if (rc)
         return rc;
     worker_pool_get_stats(h->workers, &stats);

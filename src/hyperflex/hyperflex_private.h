@@ -76,10 +76,6 @@ int hyperflex_unseal(struct hyperflex *h, char *purpose, struct hx_sealed sealed
 int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct hx_sealed *out,
                struct err *err);
 
-/* The CA of hx.ca_file, freed by the caller; NULL: none, or no memory. */
-char *hyperflex_get_ca(struct hyperflex *h);
-bool hyperflex_has_ca(struct hyperflex *h);
-
 /* The stable word for an error of a call to an HX cluster. Static. */
 const char *visit_reason(int rc);
 /* Sets the remedy of *err, in commands about this HX cluster. Returns as err_remedy. */
@@ -100,10 +96,21 @@ void visit_give_back(struct hx_visit *v);
 /* Frees all members and gives the place back. */
 void visit_end(struct hx_visit *v);
 
-/* -- inherit.c ---------------------------------------------------------------------------------------------------------- */
+/* True if the next automatic try, as the last one set it, is due. */
+bool visit_is_time(const struct hx_status *status);
 
-/* Sets the wish's user to the one of its vCenter's credential; *password is freed by secret_free. ERR_UNPROCESSABLE: the vCenter has no credential. */
-int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, char **password, struct err *err);
+/* -- addresses.c -------------------------------------------------------------------------------------------------------- */
+
+/* The CA of hx.ca_file, freed by the caller; NULL: none, or no memory. */
+char *hyperflex_get_ca(struct hyperflex *h);
+bool hyperflex_has_ca(struct hyperflex *h);
+/* True if hx.names has this address. */
+bool hyperflex_names(const struct hyperflex *h, const char *address);
+/* True if the certificate there is good by what this connection trusts (NULL: there is none yet), its own CA or fingerprint, else by hx.ca_file. Waits. */
+bool hyperflex_trusts(struct hyperflex *h, const struct hx_connection *as, const struct hx_address *where);
+
+/* -- search.c ----------------------------------------------------------------------------------------------------------- */
+
 /* A worker_fn: connects HX clusters that have appeared or moved; `arg` is the struct hyperflex. One replica does it, under a lease. */
 void hyperflex_search(void *arg, bool is_canceled);
 bool hyperflex_search_is_due(struct hyperflex *h);
@@ -114,6 +121,10 @@ bool hyperflex_search_is_due(struct hyperflex *h);
 int publish_begin(struct publication *p, const char *hx_id, struct err *err);
 /* 0 if the HX cluster has a peer, whose sign-in can stand in for a connection. ERR_NOT_FOUND: it has none. */
 int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err);
+/* Copies the id of this installation, which never changes. Errors of the store. */
+int publish_get_installation(struct hyperflex *h, char out[UUID_TEXT_BYTES], struct err *err);
+/* The audit line of publishing or withdrawing: result and reason of `what`. */
+struct audit_record publish_line(const struct publication *p, bool is_wanted, const struct audit_event *what);
 /* Publishes or withdraws as p->step says, and stores the result; a fault of HX is a result, not an error. Call it after visit_run. */
 int publish_run(struct publication *p, struct err *err);
 void publish_end(struct publication *p);
@@ -128,12 +139,6 @@ int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses,
 
 /* -- hyperflex.c -------------------------------------------------------------------------------------------------------- */
 
-/* True if the next automatic try, as the last one set it, is due. */
-bool hyperflex_is_time(const struct hx_status *status);
 /* Reads the HX cluster now, and publishes what is due. older_id[0]: it turned out to be this known HX cluster, which was read. ERR_NOT_FOUND, ERR_BUSY. */
 int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
                     struct err *err);
-/* Checks the length of a password. ERR_UNPROCESSABLE: empty, or longer than KAAS_PASSWORD_BYTES_MAX. */
-int hyperflex_check_password(const char *password, struct err *err);
-/* Writes a refusal (`rc` not 0) to the audit log; returns `rc`. */
-int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc, const struct err *why);

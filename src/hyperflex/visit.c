@@ -102,14 +102,9 @@ static int token_keep(struct hx_visit *v, struct err *err) {
 
 /* -- the connection ------------------------------------------------------------------------------------------------------ */
 
-char *hyperflex_get_ca(struct hyperflex *h) {
-    LOCKED(&h->lock);
-    return str_dup(h->ca_pem);
-}
-
-bool hyperflex_has_ca(struct hyperflex *h) {
-    LOCKED(&h->lock);
-    return h->ca_pem != NULL;
+bool visit_is_time(const struct hx_status *status) {
+    const int64_t now_ms = clock_wall_ms(), next_ms = status->next_at_ms;
+    return now_ms >= next_ms || next_ms - now_ms > 2 * CLOCK_DAY_MS; /* further away: a clock was put back */
 }
 
 int visit_make_client(struct hx_visit *v, struct err *err) {
