@@ -65,11 +65,12 @@ const struct wire_module module_peers = {
 /* -- connections -------------------------------------------------------------------------------------------------------------------- */
 
 static void on_hx_news(void *arg, const struct hx_status *status) {
-    const bool is_good = !status->reason[0];
+    const bool is_good = !status->remote.reason[0];
     (void)arg;
     log_event(is_good ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "hx_connection", "hx_cluster", status->hx_id, "state",
-              hx_connection_state_name(status->state), "name", status->facts.name, "reason", is_good ? NULL : status->reason,
-              "detail", is_good ? NULL : status->detail, "remedy", is_good ? NULL : status->remedy, NULL);
+              hx_connection_state_name(status->remote.state), "name", status->facts.name, "reason",
+              is_good ? NULL : status->remote.reason, "detail", is_good ? NULL : status->remote.detail, "remedy",
+              is_good ? NULL : status->remote.remedy, NULL);
 }
 
 static int list_hx_addresses(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err) {
@@ -128,8 +129,6 @@ static int make_hyperflex(struct wire *w, struct err *err) {
         .public_url = w->public_url,
         .version = PACKAGE_VERSION,
         .publishes = w->config.hx_auto_publish,
-        .thread_begin = store_thread_begin,
-        .thread_end = store_thread_end,
         .on_news = on_hx_news,
         .list_addresses = list_hx_addresses,
         .on_set = on_hx_set,

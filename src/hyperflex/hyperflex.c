@@ -24,37 +24,11 @@
 #define SIGN_OUT_MS 3000                     /* for all HX clusters together */
 #define LEASE_NAME_BYTES (sizeof("hx:") + UUID_TEXT_BYTES)
 
-/* -- who may try --------------------------------------------------------------------------------------------------------- */
+/* -- one try ------------------------------------------------------------------------------------------------------------- */
 
 static bool hyperflex_is_due(const struct hyperflex *h, const struct hx_status *status) {
-    return h->options.read_every_ms && status->state != HX_CONNECTION_REFUSED && visit_is_time(status);
-}
-
-/* The place where this HX cluster is asked, else a free one; NULL: all are taken by others. */
-static struct hyperflex_place *place_find(struct hyperflex *h, const char *hx_id) {
-    struct hyperflex_place *found = NULL;
-    for (size_t i = 0; i < HYPERFLEX_AT_ONCE; i++)
-        if (str_eq(h->places[i].hx_id, hx_id))
-            return &h->places[i];
-        else if (!h->places[i].hx_id)
-            found = &h->places[i];
-    return found;
-}
-
-/* A lease holds for all of this replica: it is the place that keeps two of us from asking one HX cluster. Who was asked to, waits for the other. */
-static int place_take(struct hx_visit *v, const char *hx_id, struct err *err) {
-    struct hyperflex *h = v->h;
-    struct hyperflex_place *place = NULL;
-    LOCKED(&h->lock);
-    while (!h->is_stopped && (place = place_find(h, hx_id)) && place->hx_id && v->actor)
-        (void)pthread_cond_wait(&h->left, &h->lock);
-    if (h->is_stopped)
-        return err_set(err, ERR_CANCELED, "kaasd is stopping");
-    if (!place || place->hx_id)
-        return err_set(err, ERR_BUSY, "too many HX clusters are asked at once; try again shortly");
-    place->hx_id = hx_id;
-    v->place = place;
-    return 0;
+    return h->options.read_every_ms && status->remote.state != REMOTE_REFUSED &&
+           remote_status_is_time(&status->remote, clock_wall_ms());
 }
 
 /* What is published goes by a visit that has read it: not to one that is another than was known. */
@@ -97,17 +71,33 @@ static int hyperflex_try_alone(struct hx_visit *v, const char *hx_id, struct err
     return rc;
 }
 
-/* older_id[0]: it turned out to be that one. */
-static int hyperflex_try(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
-                         struct err *err) {
-    struct hx_visit v = {.h = h, .actor = actor};
-    int rc = place_take(&v, hx_id, err);
-    if (!rc)
-        rc = hyperflex_try_alone(&v, hx_id, err);
+/* Who was asked to, waits for whoever asks this HX cluster already. older_id[0]: it turned out to be that one. */
+static int hyperflex_try(struct hx_remote *at, const struct actor *actor, char older_id[UUID_TEXT_BYTES], struct err *err) {
+    struct hx_visit v = {.h = at->h, .actor = actor};
+    int rc = hx_remote_enter(at, actor != NULL, err);
+    if (rc)
+        return rc;
+    v.at = at;
+    rc = hyperflex_try_alone(&v, at->remote.id, err);
     memcpy(older_id, v.older_id, sizeof(v.older_id));
     visit_end(&v);
     return rc;
 }
+
+/* By itself: to read it, or to tell it what is due. What was asked elsewhere meanwhile, or cannot be stored, stays due in the database. */
+static int hyperflex_contact(struct remote *remote, struct err *err) {
+    char older_id[UUID_TEXT_BYTES];
+    struct err why = {0};
+    int rc = hyperflex_try(hx_remote_of(remote), NULL, older_id, &why);
+    return rc == ERR_BUSY || rc == ERR_NOT_FOUND || rc == ERR_CANCELED ? 0 : err_move(err, rc, &why);
+}
+
+const struct remote_kind hx_remote_kind = {
+    .name = "hx",
+    .contact = hyperflex_contact,
+    .begin_end = hx_remote_begin_end,
+    .free = hx_remote_free,
+};
 
 /* -- life ---------------------------------------------------------------------------------------------------------------- */
 
@@ -115,16 +105,19 @@ int hyperflex_new(const struct hyperflex_options *options, struct hyperflex **ou
     const struct worker_pool_options workers = {.name = "hyperflex",
                                                 .threads = HYPERFLEX_THREADS,
                                                 .queue_count = HYPERFLEX_QUEUE_COUNT,
-                                                .thread_begin = options->thread_begin,
-                                                .thread_end = options->thread_end};
+                                                .thread_begin = store_thread_begin,
+                                                .thread_end = store_thread_end};
     struct hyperflex *h = calloc(1, sizeof(*h));
     if (!h)
         return err_set(err, ERR_NOMEM, "out of memory");
     h->options = *options;
+    h->work[0] = (struct remote_work){.bit = HX_WORK_PUBLISH, .name = "publish", .run = hyperflex_contact, .in_any_state = true};
+    (void)pthread_mutex_init(&h->making, NULL);
     (void)pthread_mutex_init(&h->inherited, NULL);
     (void)pthread_mutex_init(&h->lock, NULL);
-    (void)pthread_cond_init(&h->left, NULL);
     int rc = worker_pool_new(&workers, &h->workers, err);
+    if (!rc)
+        rc = remotes_new(&h->remotes, err);
     if (rc)
         hyperflex_free(h);
     else
@@ -135,13 +128,7 @@ int hyperflex_new(const struct hyperflex_options *options, struct hyperflex **ou
 void hyperflex_stop(struct hyperflex *h) {
     if (!h)
         return;
-    (void)pthread_mutex_lock(&h->lock);
-    h->is_stopped = true;
-    (void)pthread_cond_broadcast(&h->left);
-    for (size_t i = 0; i < HYPERFLEX_AT_ONCE; i++)
-        if (h->places[i].client)
-            hx_client_cancel(h->places[i].client);
-    (void)pthread_mutex_unlock(&h->lock);
+    remotes_stop(h->remotes, NULL, NULL);
     if (h->workers)
         worker_pool_stop(h->workers);
 }
@@ -151,10 +138,10 @@ void hyperflex_free(struct hyperflex *h) {
         return;
     hyperflex_stop(h);
     worker_pool_free(h->workers);
-    hx_status_list_done(&h->statuses);
+    remotes_free(h->remotes);
     hx_publication_list_done(&h->publications);
     free(h->ca_pem);
-    (void)pthread_cond_destroy(&h->left);
+    (void)pthread_mutex_destroy(&h->making);
     (void)pthread_mutex_destroy(&h->inherited);
     (void)pthread_mutex_destroy(&h->lock);
     free(h);
@@ -192,11 +179,25 @@ void hyperflex_sign_out(struct hyperflex *h) {
     hx_status_list_done(&list);
 }
 
+/* -- when somebody asks -------------------------------------------------------------------------------------------------- */
+
+static int hyperflex_visit_one(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
+                               struct err *err) {
+    struct hx_remote *at = NULL;
+    older_id[0] = '\0';
+    int rc = hx_remote_get(h, hx_id, &at, err);
+    if (rc)
+        return rc;
+    rc = hyperflex_try(at, actor, older_id, err);
+    remote_unref(&at->remote);
+    return rc;
+}
+
 int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
                     struct err *err) {
     char none[UUID_TEXT_BYTES];
-    int rc = hyperflex_try(h, actor, hx_id, older_id, err);
-    return !rc && older_id[0] ? hyperflex_try(h, actor, older_id, none, err) : rc;
+    int rc = hyperflex_visit_one(h, actor, hx_id, older_id, err);
+    return !rc && older_id[0] ? hyperflex_visit_one(h, actor, older_id, none, err) : rc;
 }
 
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err) {
@@ -207,120 +208,134 @@ int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *h
 
 /* -- by itself ------------------------------------------------------------------------------------------------------------- */
 
-struct hx_errand {
-    struct hyperflex *h;
-    char hx_id[UUID_TEXT_BYTES];
-};
-
-/* What cannot be stored, or is asked elsewhere, stays due. */
-static void hyperflex_run_errand(void *arg, bool is_canceled) {
-    _cleanup_free_ struct hx_errand *errand = arg;
-    struct err err = {0};
-    char older_id[UUID_TEXT_BYTES];
-    if (!is_canceled)
-        (void)hyperflex_try(errand->h, NULL, errand->hx_id, older_id, &err);
+/* Takes the status over, and has it read if that is due and it is not under way. */
+static int hyperflex_follow(struct hyperflex *h, struct hx_status *fresh, struct err *err) {
+    struct hx_remote *at = NULL;
+    int rc = hx_remote_get(h, fresh->hx_id, &at, err);
+    if (rc)
+        return rc;
+    (void)pthread_mutex_lock(&at->remote.lock);
+    const struct hx_status old = at->status;
+    at->status = *fresh;
+    *fresh = old;
+    at->remote.status = at->status.remote;
+    at->tick_no = at->status_no = h->tick_no;
+    if (hyperflex_is_due(h, &at->status) && !atomic_load(&at->remote.is_busy))
+        remote_try_at(&at->remote, 0);
+    (void)pthread_mutex_unlock(&at->remote.lock);
+    remote_unref(&at->remote);
+    return 0;
 }
 
-static void hyperflex_send_off(struct hyperflex *h, const char *hx_id) {
-    struct hx_errand *errand = calloc(1, sizeof(*errand));
-    if (!errand)
-        return;
-    errand->h = h;
-    (void)snprintf(errand->hx_id, sizeof(errand->hx_id), "%s", hx_id);
-    if (worker_pool_submit(h->workers, hyperflex_run_errand, errand, NULL))
-        free(errand);
-}
-
-/* To read them, or to publish to them. */
-static int hyperflex_send_all(struct hyperflex *h, const struct hx_status_list *statuses, struct err *err) {
-    _cleanup_free_ char **publishes = NULL;
-    size_t count = 0;
-    int rc = publish_list_due(h, statuses, &publishes, &count, err);
-    for (size_t i = 0; i < statuses->count; i++)
-        if (hyperflex_is_due(h, &statuses->items[i]))
-            hyperflex_send_off(h, statuses->items[i].hx_id);
-    for (size_t i = 0; i < count; i++) { /* one that is read, too, has nothing left to be told then */
-        hyperflex_send_off(h, publishes[i]);
-        free(publishes[i]);
+/* Forgets the status of one that has no connection any more. Who is asked is not put away: the next one would not know of that. */
+static bool hyperflex_is_wanted(void *arg, struct remote *remote) {
+    const struct hyperflex *h = arg;
+    struct hx_remote *at = hx_remote_of(remote);
+    LOCKED(&remote->lock);
+    if (at->status_no != h->tick_no) {
+        hx_status_done(&at->status);
+        at->status = (struct hx_status){.facts = HX_FACTS_NONE};
+        remote->status = at->status.remote;
     }
-    return rc;
+    return at->tick_no == h->tick_no || at->is_entered || atomic_load(&remote->refs) > 1;
 }
 
-/* Those that are due go together, and nobody goes twice: not before the last round is over. */
 int hyperflex_tick(struct hyperflex *h, struct err *err) {
-    struct worker_pool_stats stats;
-    struct hx_status_list fresh = {0}, old;
+    _cleanup_done_(hx_status_list_done) struct hx_status_list fresh = {0};
     int rc = hx_store_list_statuses(h->options.store, &fresh, err);
     if (rc)
         return rc;
-    worker_pool_get_stats(h->workers, &stats);
-    if (!stats.waiting && !stats.running)
-        rc = hyperflex_send_all(h, &fresh, err);
+    h->tick_no++;
+    rc = publish_request_due(h, &fresh, h->tick_no, err);
+    for (size_t i = 0; !rc && i < fresh.count; i++)
+        rc = hyperflex_follow(h, &fresh.items[i], err);
+    if (!rc)
+        remotes_keep(h->remotes, hyperflex_is_wanted, h);
+    remotes_tick(h->remotes);
     if (hyperflex_search_is_due(h))
         (void)worker_pool_submit(h->workers, hyperflex_search, h, NULL);
-    (void)pthread_mutex_lock(&h->lock);
-    old = h->statuses;
-    h->statuses = fresh;
-    (void)pthread_mutex_unlock(&h->lock);
-    hx_status_list_done(&old);
     return rc;
 }
 
 bool hyperflex_find_status(struct hyperflex *h, const char *hx_id, struct hx_status *out) {
-    LOCKED(&h->lock);
-    for (size_t i = 0; i < h->statuses.count; i++)
-        if (str_eq(h->statuses.items[i].hx_id, hx_id))
-            return !members_copy(hx_status_members, &h->statuses.items[i], out, sizeof(*out), "a status", NULL);
-    return false;
+    _cleanup_(remote_unref) struct remote *found = remotes_find(h->remotes, hx_id);
+    if (!found)
+        return false;
+    struct hx_remote *at = hx_remote_of(found);
+    LOCKED(&found->lock);
+    return at->status.hx_id && !members_copy(hx_status_members, &at->status, out, sizeof(*out), "a status", NULL);
 }
 
 /* -- health ------------------------------------------------------------------------------------------------------------------ */
 
-static void hyperflex_check_one(const struct hx_status *s, const struct inventory_platform *platform, struct findings *out) {
-    const struct hx_cluster *hx = inventory_find_hx(platform, s->hx_id);
-    struct finding f = {.step = "hx_connection", .is_elsewhere = true, .since_ms = s->since_ms};
+/* What the functions below are handed with each HX cluster. */
+struct hyperflex_view {
+    const struct inventory_platform *platform;
+    struct findings *findings;
+    struct metric_page *page;
+};
+
+static void hyperflex_say(struct finding *f, const struct hyperflex_view *view, const char *hx_id, const char *detail,
+                          const char *remedy) {
+    const struct hx_cluster *hx = inventory_find_hx(view->platform, hx_id);
+    finding_say(f, FINDING_WARNING, "%.255s: %s", hx ? hx->name : "its HX cluster is gone", detail);
+    finding_advise(f, "%s", remedy);
+}
+
+static void hyperflex_check_one(struct remote *remote, void *arg) {
+    const struct hyperflex_view *view = arg;
+    const struct hx_status *s = &hx_remote_of(remote)->status;
+    LOCKED(&remote->lock);
+    struct finding f = {.step = "hx_connection", .is_elsewhere = true, .since_ms = s->remote.since_ms};
+    if (!s->hx_id)
+        return;
     (void)snprintf(f.subject, sizeof(f.subject), "%s", s->hx_id);
-    if (s->reason[0]) {
-        finding_say(&f, FINDING_WARNING, "%.255s: %s", hx ? hx->name : "its HX cluster is gone", s->detail);
-        finding_advise(&f, "%s", s->remedy);
-    }
-    findings_add(out, &f);
+    if (s->remote.reason[0])
+        hyperflex_say(&f, view, s->hx_id, s->remote.detail, s->remote.remedy);
+    findings_add(view->findings, &f);
+}
+
+static bool hyperflex_is_away(struct hyperflex *h, const char *hx_id) {
+    _cleanup_(remote_unref) struct remote *found = remotes_find(h->remotes, hx_id);
+    if (!found)
+        return false;
+    LOCKED(&found->lock);
+    return hx_remote_of(found)->status.hx_id && found->status.state != REMOTE_OK;
 }
 
 /* An HX without that call is as it should be, and what hangs on the connection is told with that. */
-static void hyperflex_check_publication(const struct hyperflex *h, const struct hx_publication *p,
-                                        const struct inventory_platform *platform, struct findings *out) {
-    const struct hx_cluster *hx = inventory_find_hx(platform, p->hx_id);
+static void hyperflex_check_publication(struct hyperflex *h, const struct hx_publication *p, const struct hyperflex_view *view) {
     struct finding f = {.step = "hx_publication", .is_elsewhere = true, .since_ms = p->since_ms};
-    bool is_away = false;
-    for (size_t i = 0; i < h->statuses.count; i++)
-        is_away = is_away || (str_eq(h->statuses.items[i].hx_id, p->hx_id) && h->statuses.items[i].state != HX_CONNECTION_OK);
-    if (is_away || (!p->reason[0] && p->state != HX_PUBLICATION_PUBLISHED))
+    if (hyperflex_is_away(h, p->hx_id) || (!p->reason[0] && p->state != HX_PUBLICATION_PUBLISHED))
         return;
     (void)snprintf(f.subject, sizeof(f.subject), "%s", p->hx_id);
-    if (p->reason[0]) {
-        finding_say(&f, FINDING_WARNING, "%.255s: %s", hx ? hx->name : "its HX cluster is gone", p->detail);
-        finding_advise(&f, "%s", p->remedy);
-    }
-    findings_add(out, &f);
+    if (p->reason[0])
+        hyperflex_say(&f, view, p->hx_id, p->detail, p->remedy);
+    findings_add(view->findings, &f);
 }
 
 void hyperflex_check_health(struct hyperflex *h, const struct inventory_platform *platform, struct findings *out) {
+    struct hyperflex_view view = {.platform = platform, .findings = out};
+    remotes_each(h->remotes, hyperflex_check_one, &view);
     LOCKED(&h->lock);
-    for (size_t i = 0; i < h->statuses.count; i++)
-        hyperflex_check_one(&h->statuses.items[i], platform, out);
     for (size_t i = 0; i < h->publications.count; i++)
-        hyperflex_check_publication(h, &h->publications.items[i], platform, out);
+        hyperflex_check_publication(h, &h->publications.items[i], &view);
 }
 
 /* -- metrics ----------------------------------------------------------------------------------------------------------------- */
 
+static void hyperflex_write_one(struct remote *remote, void *arg) {
+    const struct hyperflex_view *view = arg;
+    const struct hx_status *s = &hx_remote_of(remote)->status;
+    LOCKED(&remote->lock);
+    const struct hx_cluster *hx = s->hx_id ? inventory_find_hx(view->platform, s->hx_id) : NULL;
+    if (s->hx_id)
+        metric_sample(view->page, METRIC_HX_UP, s->remote.state == REMOTE_OK, hx ? hx->name : NULL, s->hx_id);
+}
+
 void hyperflex_write_metrics(struct hyperflex *h, const struct inventory_platform *platform, struct metric_page *page) {
+    struct hyperflex_view view = {.platform = platform, .page = page};
     worker_pool_write_metrics(h->workers, page, "hyperflex", NULL, NULL);
-    LOCKED(&h->lock);
-    for (size_t i = 0; platform && i < h->statuses.count; i++) {
-        const struct hx_status *s = &h->statuses.items[i];
-        const struct hx_cluster *hx = inventory_find_hx(platform, s->hx_id);
-        metric_sample(page, METRIC_HX_UP, s->state == HX_CONNECTION_OK, hx ? hx->name : NULL, s->hx_id);
-    }
+    if (platform)
+        remotes_each(h->remotes, hyperflex_write_one, &view);
 }

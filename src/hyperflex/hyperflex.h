@@ -47,8 +47,6 @@ struct hyperflex_options {
     const char *public_url;            /* URL of KaaS, without a trailing slash; "": nothing is published; borrowed */
     const char *version;               /* of this program; borrowed */
     bool publishes;                    /* each HX cluster that gets connected is told the URL of KaaS (publish.h) */
-    void (*thread_begin)(void);        /* of the worker pool; may be NULL */
-    void (*thread_end)(void);
     void (*on_news)(void *arg,
                     const struct hx_status *status); /* called when state or reason of a connection has changed; may be NULL */
     /* Asks the vCenter of an HX cluster for its possible addresses (hx_addresses.h). */

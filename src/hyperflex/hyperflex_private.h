@@ -11,43 +11,51 @@
 #include "hx_store.h"
 #include "hyperflex.h"
 #include "json.h"
+#include "remotes.h"
 #include "uuid.h"
 
 struct worker_pool;
 
-#define HYPERFLEX_AT_ONCE 8U /* visits at a time, of the worker pool and of callers together */
-
 struct hyperflex {
     struct hyperflex_options options;
     struct worker_pool *workers;
-    pthread_cond_t left;                             /* signalled when a place becomes free, and by hyperflex_stop */
+    unsigned tick_no;                                /* touched by the tick only */
+    struct remotes *remotes;                         /* struct hx_remote: those that have a connection, or something to be told */
+    struct remote_work work[REMOTE_WORK_MAX];        /* of all of them */
+    pthread_mutex_t making;                          /* of remotes: no two of one HX cluster */
     pthread_mutex_t inherited;                       /* held during a login with an inherited credential */
     pthread_mutex_t lock;                            /* guards what follows */
-    struct hx_status_list statuses;                  /* as of the last tick */
-    struct hx_publication_list publications;         /* likewise */
+    struct hx_publication_list publications;         /* as of the last tick */
     uint8_t certificate_sha256[DIGEST_SHA256_BYTES]; /* of the certificate that publications name */
     char installation[UUID_TEXT_BYTES];              /* "": not read yet */
     int64_t certificate_since_ms;                    /* wall clock: since when it is this one; 0: not read yet */
-    struct hyperflex_place {
-        const char *hx_id;        /* NULL: the place is free */
-        struct hx_client *client; /* hyperflex_stop cancels it; NULL: not made yet */
-    } places[HYPERFLEX_AT_ONCE];
-    char *ca_pem;           /* of hx.ca_file; NULL: none */
-    int64_t next_search_ms; /* monotonic clock */
-    bool is_stopped;
+    char *ca_pem;                                    /* of hx.ca_file; NULL: none */
+    int64_t next_search_ms;                          /* monotonic clock */
+};
+
+#define HX_WORK_PUBLISH 1U /* what is due to be told is told */
+
+/* An HX cluster. */
+struct hx_remote {
+    struct remote remote; /* first */
+    struct hyperflex *h;
+    pthread_cond_t left; /* with the remote's lock, which guards what follows: it has become free, or is to be ended */
+    bool is_entered;
+    struct hx_client *client; /* of the visit under way; NULL: there is none */
+    struct hx_status status;  /* as of the last tick; hx_id NULL: it has no connection */
+    unsigned status_no;       /* the tick that found it */
+    unsigned tick_no;         /* the last one that found a connection, or something to be told */
 };
 
 /* One try at one HX cluster, by the holder of its lease. */
 struct hx_visit {
     struct hyperflex *h;
-    const struct actor *actor;     /* who asked; NULL: kaasd by itself */
-    struct hyperflex_place *place; /* NULL: none is needed */
+    const struct actor *actor; /* who asked; NULL: kaasd by itself */
+    struct hx_remote *at;      /* entered; NULL: that is not needed */
     struct hx_connection *connection;
     struct hx_status *status;
     struct hx_client *client;
-    struct hx_token token; /* access NULL: none */
-    enum hx_connection_state old_state;
-    char old_reason[sizeof(((struct hx_status *)0)->reason)];
+    struct hx_token token;          /* access NULL: none */
     char older_id[UUID_TEXT_BYTES]; /* the known HX cluster that this one turned out to be; "": none */
 };
 
@@ -65,6 +73,21 @@ struct publication {
     enum hx_publication_state old_state;
     char old_reason[sizeof(((struct hx_publication *)0)->reason)];
 };
+
+/* -- hx_remote.c -------------------------------------------------------------------------------------------------------- */
+
+extern const struct remote_kind hx_remote_kind; /* hyperflex.c */
+struct hx_remote *hx_remote_of(struct remote *remote);
+/* The remote of this HX cluster with a reference for the caller, made if there is none. ERR_NOMEM, ERR_CANCELED. */
+int hx_remote_get(struct hyperflex *h, const char *hx_id, struct hx_remote **out, struct err *err);
+/* Has the HX cluster for the caller alone until hx_remote_leave: the lease holds for all of this replica. `waits`: for whoever has it. ERR_BUSY, ERR_CANCELED. */
+int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err);
+void hx_remote_leave(struct hx_remote *at);
+/* Shows the client of a visit, so that its calls can be ended. ERR_CANCELED: they are to end at once. */
+int hx_remote_show(struct hx_remote *at, struct hx_client *client, struct err *err);
+/* begin_end and free of struct remote_kind. */
+void hx_remote_begin_end(struct remote *remote);
+void hx_remote_free(struct remote *remote);
 
 /* -- visit.c ------------------------------------------------------------------------------------------------------------ */
 
@@ -93,11 +116,8 @@ int visit_run(struct hx_visit *v, struct err *err);
 bool visit_load_token(struct hx_visit *v, const char *hx_id);
 /* Gives the token back, as HX keeps it for 18 days otherwise. An HX cluster that does not answer is ignored. */
 void visit_give_back(struct hx_visit *v);
-/* Frees all members and gives the place back. */
+/* Frees all members and leaves the remote. */
 void visit_end(struct hx_visit *v);
-
-/* True if the next automatic try, as the last one set it, is due. */
-bool visit_is_time(const struct hx_status *status);
 
 /* -- addresses.c -------------------------------------------------------------------------------------------------------- */
 
@@ -133,9 +153,8 @@ void publish_leave(struct hx_visit *before);
 /* True if an HX cluster may be read in order to publish: not if it was never read since it was set, or refused its user; after another failure only when its
  * next try is due, which HX may have set. */
 bool publish_may_visit(const struct hx_status *status);
-/* Lists the HX clusters to which something is to be published: of those that may be visited, and of those with only a peer. `statuses` are those of this
- * tick. The caller frees *ids and its *count texts, also after a failure. */
-int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, char ***ids, size_t *count, struct err *err);
+/* Asks the remotes of HX clusters to which something is to be published for HX_WORK_PUBLISH: of those that may be visited, and of those with only a peer. */
+int publish_request_due(struct hyperflex *h, const struct hx_status_list *statuses, unsigned tick_no, struct err *err);
 
 /* -- hyperflex.c -------------------------------------------------------------------------------------------------------- */
 

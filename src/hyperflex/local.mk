@@ -4,6 +4,7 @@ src_hyperflex_libhyperflex_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_REMOTE) -iquote $(t
 src_hyperflex_libhyperflex_a_SOURCES = \
     src/hyperflex/addresses.c \
     src/hyperflex/connections.c \
+    src/hyperflex/hx_remote.c \
     src/hyperflex/hyperflex.c \
     src/hyperflex/hyperflex.h \
     src/hyperflex/hyperflex_private.h \

@@ -160,8 +160,8 @@ void publish_end(struct publication *p) {
 }
 
 bool publish_may_visit(const struct hx_status *status) {
-    return status->state == HX_CONNECTION_OK ||
-           (status->state == HX_CONNECTION_FAILING && !status->refusals && visit_is_time(status));
+    return status->remote.state == REMOTE_OK || (status->remote.state == REMOTE_FAILING && !status->refusals &&
+                                                 remote_status_is_time(&status->remote, clock_wall_ms()));
 }
 
 static const struct hx_publication *publish_find_row(const struct hx_publication_list *list, const char *hx_id) {
@@ -210,21 +210,22 @@ static int publish_look_load(struct hyperflex *h, struct publish_look *look, str
     return rc ? rc : publish_source_load(h, &look->source, err);
 }
 
-static int publish_add_due(struct hyperflex *h, const struct publish_look *look, const char *hx_id, char ***ids, size_t *count,
+static int publish_request(struct hyperflex *h, const struct publish_look *look, const char *hx_id, unsigned tick_no,
                            struct err *err) {
     _cleanup_json_ json_t *registration = NULL;
+    struct hx_remote *at = NULL;
     char digest[HX_DIGEST_BYTES];
     int rc = publish_make(h, &look->source, publish_find_place(&look->places, hx_id), &registration, digest, err);
     if (rc || !publish_next(h, &look->source, publish_find_row(&look->rows, hx_id), registration ? digest : NULL))
         return rc;
-    char **longer = realloc(*ids, (*count + 1) * sizeof(*longer));
-    if (!longer)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    *ids = longer;
-    char *copy = str_dup(hx_id);
-    if (!copy)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    longer[(*count)++] = copy;
+    rc = hx_remote_get(h, hx_id, &at, err);
+    if (rc)
+        return rc;
+    (void)pthread_mutex_lock(&at->remote.lock);
+    at->tick_no = tick_no;
+    (void)pthread_mutex_unlock(&at->remote.lock);
+    remote_request(&at->remote, HX_WORK_PUBLISH);
+    remote_unref(&at->remote);
     return 0;
 }
 
@@ -235,15 +236,15 @@ static bool publish_is_connected(const struct hx_status_list *statuses, const ch
     return false;
 }
 
-int publish_list_due(struct hyperflex *h, const struct hx_status_list *statuses, char ***ids, size_t *count, struct err *err) {
+int publish_request_due(struct hyperflex *h, const struct hx_status_list *statuses, unsigned tick_no, struct err *err) {
     _cleanup_done_(publish_look_done) struct publish_look look = {0};
     int rc = publish_look_load(h, &look, err);
     for (size_t i = 0; !rc && i < statuses->count; i++)
         if (publish_may_visit(&statuses->items[i]))
-            rc = publish_add_due(h, &look, statuses->items[i].hx_id, ids, count, err);
+            rc = publish_request(h, &look, statuses->items[i].hx_id, tick_no, err);
     for (size_t i = 0; !rc && i < look.peers.count; i++)
         if (!publish_is_connected(statuses, look.peers.items[i].hx_id))
-            rc = publish_add_due(h, &look, look.peers.items[i].hx_id, ids, count, err);
+            rc = publish_request(h, &look, look.peers.items[i].hx_id, tick_no, err);
     if (!rc)
         publish_keep(h, &look.rows);
     return rc;
@@ -422,10 +423,10 @@ int publish_run(struct publication *p, struct err *err) {
     int rc = 0;
     if (p->step == HX_PUBLICATION_REST)
         return 0;
-    if (status && status->state != HX_CONNECTION_OK) {
-        (void)err_set(&why, ERR_UNAVAILABLE, "it cannot be read: %s", status->detail);
-        (void)err_remedy(&why, "%s", status->remedy);
-        (void)snprintf(p->reason, sizeof(p->reason), "%s", status->reason);
+    if (status && status->remote.state != REMOTE_OK) {
+        (void)err_set(&why, ERR_UNAVAILABLE, "it cannot be read: %s", status->remote.detail);
+        (void)err_remedy(&why, "%s", status->remote.remedy);
+        (void)snprintf(p->reason, sizeof(p->reason), "%s", status->remote.reason);
         publish_note(p, &why);
         return publish_save(p, err);
     }

@@ -102,11 +102,6 @@ static int token_keep(struct hx_visit *v, struct err *err) {
 
 /* -- the connection ------------------------------------------------------------------------------------------------------ */
 
-bool visit_is_time(const struct hx_status *status) {
-    const int64_t now_ms = clock_wall_ms(), next_ms = status->next_at_ms;
-    return now_ms >= next_ms || next_ms - now_ms > 2 * CLOCK_DAY_MS; /* further away: a clock was put back */
-}
-
 int visit_make_client(struct hx_visit *v, struct err *err) {
     const struct hx_connection *c = v->connection;
     _cleanup_free_ char *shared_ca = c->ca_pem || c->sha256 ? NULL : hyperflex_get_ca(v->h);
@@ -123,21 +118,9 @@ int visit_make_client(struct hx_visit *v, struct err *err) {
     return hx_client_new(&options, &v->client, err);
 }
 
-/* So that hyperflex_stop can end it. */
-static int visit_announce(struct hx_visit *v, struct err *err) {
-    LOCKED(&v->h->lock);
-    if (v->h->is_stopped)
-        return err_set(err, ERR_CANCELED, "kaasd is stopping");
-    v->place->client = v->client;
-    return 0;
-}
-
 void visit_end(struct hx_visit *v) {
-    (void)pthread_mutex_lock(&v->h->lock);
-    if (v->place)
-        *v->place = (struct hyperflex_place){0};
-    (void)pthread_cond_broadcast(&v->h->left);
-    (void)pthread_mutex_unlock(&v->h->lock);
+    if (v->at)
+        hx_remote_leave(v->at);
     hx_client_free(v->client);
     hx_token_done(&v->token);
     hx_connection_free(v->connection);
@@ -146,13 +129,7 @@ void visit_end(struct hx_visit *v) {
 
 int visit_load(struct hx_visit *v, const char *hx_id, struct err *err) {
     int rc = hx_store_load(v->h->options.store, hx_id, &v->connection, err);
-    if (!rc)
-        rc = hx_store_load_status(v->h->options.store, hx_id, &v->status, err);
-    if (rc)
-        return rc;
-    v->old_state = v->status->state;
-    memcpy(v->old_reason, v->status->reason, sizeof(v->old_reason));
-    return 0;
+    return rc ? rc : hx_store_load_status(v->h->options.store, hx_id, &v->status, err);
 }
 
 /* -- logging in -------------------------------------------------------------------------------------------------------- */
@@ -362,48 +339,41 @@ static int64_t visit_wait_ms(const struct hx_visit *v, int rc, const struct err 
     return wait_ms > asked_ms ? wait_ms : asked_ms;
 }
 
-static void visit_note_failure(struct hx_visit *v, int rc, const struct err *why) {
+/* True if that is news. */
+static bool visit_note_failure(struct hx_visit *v, int rc, const struct err *why) {
     struct hx_status *s = v->status;
     struct err told = *why;
     const bool is_over = s->refusals >= (v->connection->is_inherited ? 1 : HX_REFUSALS_MAX);
-    s->state = is_over ? HX_CONNECTION_REFUSED : HX_CONNECTION_FAILING;
-    (void)snprintf(s->reason, sizeof(s->reason), "%s", is_over ? "refused" : visit_reason(rc));
-    (void)snprintf(s->detail, sizeof(s->detail), "%s", why->text);
     if (rc == ERR_UNAUTHENTICATED || is_over) {
         told.remedy[0] = '\0';
         (void)visit_advise_password(v, &told);
     }
     (void)visit_advise(s->hx_id, &told);
-    (void)snprintf(s->remedy, sizeof(s->remedy), "%s", told.remedy);
-    str_trim_utf8(s->detail);
-    str_trim_utf8(s->remedy);
-    s->next_at_ms = is_over ? 0 : clock_wall_ms() + visit_wait_ms(v, rc, why);
+    s->remote.next_at_ms = is_over ? 0 : clock_wall_ms() + visit_wait_ms(v, rc, why);
+    return remote_status_set(&s->remote, is_over ? REMOTE_REFUSED : REMOTE_FAILING, is_over ? "refused" : visit_reason(rc), &told,
+                             s->remote.checked_at_ms);
 }
 
-static void visit_note_success(struct hx_visit *v, struct hx_facts *facts) {
+static bool visit_note_success(struct hx_visit *v, struct hx_facts *facts) {
     struct hx_status *s = v->status;
-    s->state = HX_CONNECTION_OK;
-    s->reason[0] = s->detail[0] = s->remedy[0] = '\0';
     hx_facts_done(&s->facts);
     s->facts = *facts;
     *facts = HX_FACTS_NONE;
     s->read_at_ms = clock_wall_ms();
-    s->next_at_ms = s->read_at_ms + v->h->options.read_every_ms;
+    s->remote.next_at_ms = s->read_at_ms + v->h->options.read_every_ms;
+    return remote_status_set(&s->remote, REMOTE_OK, "", NULL, s->remote.checked_at_ms);
 }
 
-static int visit_save(struct hx_visit *v, struct err *err) {
+static int visit_save(struct hx_visit *v, bool is_news, struct err *err) {
     struct hx_status *s = v->status;
-    const bool is_news = s->state != v->old_state || !str_eq(s->reason, v->old_reason);
-    const bool is_good = s->state == HX_CONNECTION_OK;
+    const bool is_good = s->remote.state == REMOTE_OK;
     struct audit_event event = {.action = "hx_connection.state",
                                 .object_kind = "hx_connection",
                                 .object_id = s->hx_id,
                                 .principal_name = v->actor ? NULL : store_replica_name(v->h->options.store),
                                 .result = is_good ? err_slug(0) : "upstream_error",
-                                .reason = is_good ? s->facts.name : s->reason};
+                                .reason = is_good ? s->facts.name : s->remote.reason};
     const struct audit_record line = audit_record_make(v->actor, &event);
-    if (is_news)
-        s->since_ms = s->checked_at_ms;
     int rc = hx_store_save_status(v->h->options.store, s, NULL, is_news ? &line : NULL, err);
     if (!rc && is_news && v->h->options.on_news)
         v->h->options.on_news(v->h->options.arg, s);
@@ -497,7 +467,7 @@ int visit_run(struct hx_visit *v, struct err *err) {
     struct err why = {0};
     int rc = visit_make_client(v, &why);
     if (!rc)
-        rc = visit_announce(v, err);
+        rc = hx_remote_show(v->at, v->client, err);
     if (rc && !why.code)
         return rc;
     if (!rc)
@@ -510,14 +480,11 @@ int visit_run(struct hx_visit *v, struct err *err) {
         hx_facts_done(&facts);
         return 0;
     }
-    v->status->checked_at_ms = clock_wall_ms();
+    v->status->remote.checked_at_ms = clock_wall_ms();
     v->status->duration_ms = clock_mono_ms() - begin_ms;
-    if (rc)
-        visit_note_failure(v, rc, &why);
-    else
-        visit_note_success(v, &facts);
+    const bool is_news = rc ? visit_note_failure(v, rc, &why) : visit_note_success(v, &facts);
     hx_facts_done(&facts);
-    return visit_save(v, err);
+    return visit_save(v, is_news, err);
 }
 
 /* -- giving a token back ---------------------------------------------------------------------------------------------------- */

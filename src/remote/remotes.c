@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "store.h"
@@ -107,7 +108,8 @@ static int remotes_retire(struct remotes *set, size_t i) {
     (void)pthread_mutex_lock(&r->lock);
     r->is_retired = true;
     (void)pthread_mutex_unlock(&r->lock);
-    set->present.items[i] = set->present.items[--set->present.count];
+    set->present.count--;
+    memmove(&set->present.items[i], &set->present.items[i + 1], (set->present.count - i) * sizeof(set->present.items[0]));
     return 0;
 }
 
@@ -139,10 +141,10 @@ int remotes_put(struct remotes *set, struct remote *r, void (*inherit)(struct re
     return rc;
 }
 
-void remotes_keep(struct remotes *set, bool (*is_wanted)(void *arg, const char *id), void *arg) {
+void remotes_keep(struct remotes *set, bool (*is_wanted)(void *arg, struct remote *remote), void *arg) {
     LOCKED(&set->lock);
     for (size_t i = set->present.count; i-- > 0;)
-        if (!is_wanted(arg, set->present.items[i]->id))
+        if (!is_wanted(arg, set->present.items[i]))
             (void)remotes_retire(set, i);
 }
 

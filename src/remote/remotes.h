@@ -25,8 +25,8 @@ void remotes_free(struct remotes *set);
  * ERR_CANCELED (the service stops): it is ended and freed. */
 int remotes_put(struct remotes *set, struct remote *remote, void (*inherit)(struct remote *remote, struct remote *from),
                 struct err *err);
-/* Retires those for which `is_wanted` says no; `arg` is passed on. */
-void remotes_keep(struct remotes *set, bool (*is_wanted)(void *arg, const char *id), void *arg);
+/* Retires those for which `is_wanted` says no; `arg` is passed on. Nobody takes a reference meanwhile. */
+void remotes_keep(struct remotes *set, bool (*is_wanted)(void *arg, struct remote *remote), void *arg);
 
 /* The remote of this id (case is ignored) with one reference for the caller; NULL: there is none. Does not block. */
 struct remote *remotes_find(struct remotes *set, const char *id);

@@ -11,13 +11,10 @@
 
 #define HX_CONNECTION_PORT 443U
 
-const char *const hx_connection_state_words[] = {[HX_CONNECTION_UNKNOWN] = "unknown",
-                                                 [HX_CONNECTION_OK] = "ok",
-                                                 [HX_CONNECTION_FAILING] = "failing",
-                                                 [HX_CONNECTION_REFUSED] = "refused",
-                                                 NULL};
+const char *const hx_connection_state_words[] = {
+    [REMOTE_NEW] = "unknown", [REMOTE_OK] = "ok", [REMOTE_FAILING] = "failing", [REMOTE_REFUSED] = "refused", NULL};
 
-const char *hx_connection_state_name(enum hx_connection_state state) {
+const char *hx_connection_state_name(enum remote_state state) {
     return words_get(hx_connection_state_words, state, "unknown");
 }
 
@@ -241,7 +238,7 @@ int hx_claim_check(const struct hx_claim *claim, struct err *err) {
                           "see that the addresses of both are right; if it has moved, delete its vSphere cluster or extension key"
                           " in the old vCenter, or unregister or remove that vCenter here");
     }
-    if (claim->older_status && claim->older_status->state == HX_CONNECTION_OK && !hx_claim_is_confirmed(claim)) {
+    if (claim->older_status && claim->older_status->remote.state == REMOTE_OK && !hx_claim_is_confirmed(claim)) {
         hx_claim_refuse(claim, "which answers, and does not say that it is here", err);
         return err_remedy(err,
                           "see that the addresses of both are right; if it has moved, disconnect the older one: "

@@ -10,6 +10,7 @@
 #include "err.h"
 #include "member.h"
 #include "platform.h"
+#include "remote_status.h"
 
 #define HX_UUID_CHARS_MAX 41U /* two decimal numbers of 64 bits joined by a colon */
 #define HX_NAME_CHARS_MAX 50U /* Administration Guide: 1 to 50 characters; in bytes four times that */
@@ -38,49 +39,38 @@ struct hx_facts {
     ((struct hx_facts){.capacity_bytes = -1, .used_bytes = -1, .nodes_configured = -1, .nodes_online = -1, .alarms = -1})
 void hx_facts_done(struct hx_facts *facts); /* NULL is allowed */
 
-enum hx_connection_state {
-    HX_CONNECTION_UNKNOWN, /* not tried since it was set */
-    HX_CONNECTION_OK,
-    HX_CONNECTION_FAILING, /* tried again by itself */
-    HX_CONNECTION_REFUSED, /* the password was refused HX_REFUSALS_MAX times: not tried again by itself, so that HX does not lock the account */
-};
+/* States of a connection. REMOTE_REFUSED: the password was refused HX_REFUSALS_MAX times; it is not tried again by itself, so that HX does not lock the account. */
 extern const char *const hx_connection_state_words[];
-const char *
-hx_connection_state_name(enum hx_connection_state state); /* "unknown", "ok", "failing", "refused"; static, never NULL */
+const char *hx_connection_state_name(enum remote_state state); /* "unknown", "ok", "failing", "refused"; static, never NULL */
 
 #define HX_REFUSALS_MAX 3U
 
 /* State of the connection, and what HX said of itself. Texts malloc'ed. */
 struct hx_status {
     char *hx_id;
-    enum hx_connection_state state;
-    int64_t since_ms;                                      /* wall clock: since when it is in this state */
-    int64_t checked_at_ms;                                 /* wall clock: the last try; 0: never */
-    int64_t duration_ms;                                   /* of the last try */
-    char reason[31];                                       /* stable word; "": the last try went well */
-    char detail[ERR_TEXT_BYTES], remedy[ERR_REMEDY_BYTES]; /* "" likewise */
-    int64_t next_at_ms;                                    /* wall clock: kaasd does not try again earlier by itself */
-    int64_t next_login_at_ms;                              /* wall clock: no login earlier, since HX counts them */
-    int64_t token_at_ms;                                   /* wall clock: when HX gave the token that is kept; 0: none is kept */
-    unsigned refusals;                                     /* logins refused in a row */
-    int64_t read_at_ms;                                    /* wall clock: when the facts were read; 0: never */
+    struct remote_status remote;
+    int64_t duration_ms;      /* of the last try */
+    int64_t next_login_at_ms; /* wall clock: no login earlier, since HX counts them */
+    int64_t token_at_ms;      /* wall clock: when HX gave the token that is kept; 0: none is kept */
+    unsigned refusals;        /* logins refused in a row */
+    int64_t read_at_ms;       /* wall clock: when the facts were read; 0: never */
     struct hx_facts facts;
     int64_t version_no;
 };
 static const struct member hx_status_members[] = {
     MEMBER_AS(hx_status, hx_id, "hx_cluster_id", NULL, .flags = MEMBER_KEY),
-    MEMBER(hx_status, state, .words = hx_connection_state_words, .flags = MEMBER_STRICT),
-    MEMBER_AS(hx_status, since_ms, "since_ms", "since"),
-    MEMBER_AS(hx_status, checked_at_ms, "checked_at_ms", "checked_at"),
+    MEMBER_AS(hx_status, remote.state, "state", "state", .words = hx_connection_state_words, .flags = MEMBER_STRICT),
+    MEMBER_AS(hx_status, remote.since_ms, "since_ms", "since"),
+    MEMBER_AS(hx_status, remote.checked_at_ms, "checked_at_ms", "checked_at"),
     MEMBER_PART_OF("duration_ms"),
     MEMBER_AS(hx_status, duration_ms, "duration_ms", NULL),
     MEMBER_AS(hx_status, next_login_at_ms, "next_login_at_ms", "next_login_at"),
     MEMBER(hx_status, refusals),
-    MEMBER(hx_status, reason),
-    MEMBER(hx_status, detail),
-    MEMBER(hx_status, remedy),
+    MEMBER_AS(hx_status, remote.reason, "reason", "reason"),
+    MEMBER_AS(hx_status, remote.detail, "detail", "detail"),
+    MEMBER_AS(hx_status, remote.remedy, "remedy", "remedy"),
     MEMBER_PART_OF("facts"),
-    MEMBER_AS(hx_status, next_at_ms, "next_at_ms", NULL),
+    MEMBER_AS(hx_status, remote.next_at_ms, "next_at_ms", NULL),
     MEMBER_AS(hx_status, token_at_ms, "token_at_ms", NULL),
     MEMBER_AS(hx_status, read_at_ms, "read_at_ms", NULL),
     MEMBER_AS(hx_status, facts.uuid, "hx_uuid", NULL),

@@ -122,7 +122,7 @@ static int identity_judge(struct db_conn *conn, struct identity *i, struct err *
     if (rc)
         return rc;
     (void)snprintf(i->outcome.older_id, sizeof(i->outcome.older_id), "%s", older->id);
-    i->outcome.is_older_read = status && status->state == HX_CONNECTION_OK;
+    i->outcome.is_older_read = status && status->remote.state == REMOTE_OK;
     return hx_claim_check(&(struct hx_claim){.newer = i->newer.items,
                                              .place = i->place.count ? i->place.items : NULL,
                                              .older = older,

@@ -67,7 +67,7 @@ static int connection_begin(struct store_tx *tx, const struct record_write *writ
     static const struct hx_sealed none = {0};
     struct db_conn *conn = store_tx_conn(tx);
     const struct hx_connection *c = write->record;
-    struct hx_status fresh = {.hx_id = c->hx_id, .since_ms = c->updated_at_ms, .facts = HX_FACTS_NONE};
+    struct hx_status fresh = {.hx_id = c->hx_id, .remote.since_ms = c->updated_at_ms, .facts = HX_FACTS_NONE};
     struct db_records old = {0};
     int rc = secret_write(conn, c->hx_id, HX_SECRET_PASSWORD, write->arg, err);
     if (!rc)

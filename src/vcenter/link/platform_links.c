@@ -164,10 +164,10 @@ static int sync_one(struct platform *p, const struct vcenter *vc, struct err *er
     return rc ? rc : remotes_put(p->links, link_remote(link), platform_links_inherit, err);
 }
 
-static bool is_listed(void *arg, const char *id) {
+static bool is_listed(void *arg, struct remote *remote) {
     const struct vcenter_list *list = arg;
     for (size_t i = 0; i < list->count; i++)
-        if (str_eq_nocase(list->items[i].id, id))
+        if (str_eq_nocase(list->items[i].id, remote->id))
             return true;
     return false;
 }

@@ -245,6 +245,9 @@ void replica_list_done(struct replica_list *list) {
     (void)list;
 }
 
+void store_thread_begin(void) {}
+void store_thread_end(void) {}
+
 unsigned store_get_replica(const struct store *store) {
     (void)store;
     return 1;

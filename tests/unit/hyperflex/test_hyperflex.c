@@ -48,11 +48,11 @@ static void the_time_of_the_next_login_is_stored_before_hx_is_asked(void **state
     assert_int_equal(hw.next_login_at_ms, clock_wall_ms() + HYPERFLEX_LOGIN_GAP_MS);
     hw.login_code = 0;
     assert_int_equal(hyperflex_world_test(h), 0);
-    assert_string_equal(hw.status->reason, "login_waits");
+    assert_string_equal(hw.status->remote.reason, "login_waits");
     assert_int_equal(hw.logins, 1);
     clock_advance_ms(HYPERFLEX_LOGIN_GAP_MS);
     assert_int_equal(hyperflex_world_test(h), 0);
-    assert_int_equal(hw.status->state, HX_CONNECTION_OK);
+    assert_int_equal(hw.status->remote.state, REMOTE_OK);
     assert_int_equal(hw.logins, 2);
 }
 
@@ -101,7 +101,7 @@ static void what_is_inherited_one_replica_tries_at_a_time(void **state) {
     hw.status->refusals = 0; /* as another HX cluster of the vCenter */
     hw.status->next_login_at_ms = 0;
     assert_int_equal(hyperflex_world_test(h), 0);
-    assert_string_equal(hw.status->reason, "credential_refused");
+    assert_string_equal(hw.status->remote.reason, "credential_refused");
     assert_int_equal(hw.logins, 1);
 }
 
@@ -124,8 +124,8 @@ static void one_that_is_away_is_tried_again_soon(void **state) {
     for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
         hw.read_code = cases[i].code;
         assert_int_equal(hyperflex_world_test(h), 0);
-        assert_int_equal(hw.status->next_at_ms, clock_wall_ms() + cases[i].wait_ms);
-        assert_int_equal(hw.status->state, cases[i].code ? HX_CONNECTION_FAILING : HX_CONNECTION_OK);
+        assert_int_equal(hw.status->remote.next_at_ms, clock_wall_ms() + cases[i].wait_ms);
+        assert_int_equal(hw.status->remote.state, cases[i].code ? REMOTE_FAILING : REMOTE_OK);
     }
     assert_int_equal(hw.logins, 1);
 }
@@ -134,8 +134,8 @@ static void a_time_that_is_days_away_is_of_a_clock_that_was_put_back(void **stat
     struct hx_status status = {.hx_id = NULL};
     (void)state;
     for (int64_t in_ms = -CLOCK_DAY_MS; in_ms <= 4 * CLOCK_DAY_MS; in_ms += HOUR_MS) {
-        status.next_at_ms = clock_wall_ms() + in_ms;
-        assert_int_equal(hyperflex_is_time(&status), in_ms <= 0 || in_ms > 2 * CLOCK_DAY_MS);
+        status.remote.next_at_ms = clock_wall_ms() + in_ms;
+        assert_int_equal(remote_status_is_time(&status.remote, clock_wall_ms()), in_ms <= 0 || in_ms > 2 * CLOCK_DAY_MS);
     }
 }
 

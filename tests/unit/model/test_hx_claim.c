@@ -20,7 +20,7 @@ static void tell(struct story *s) {
         .newer = {.id = newer_id, .name = moved_to},
         .older = {.id = older_id, .name = name, .hx_uuid = uuid, .is_gone = true},
         .place = {.datacenter = dc0, .name = moved_to},
-        .status = {.state = HX_CONNECTION_OK, .facts = {.datacenter = dc0, .vsphere_cluster = moved_to}},
+        .status = {.remote.state = REMOTE_OK, .facts = {.datacenter = dc0, .vsphere_cluster = moved_to}},
     };
     s->claim = (struct hx_claim){&s->newer, &s->place, &s->older, false, &s->status};
 }
@@ -43,7 +43,7 @@ static void test_a_move(void **state) {
     (void)state;
     tell(&s);
     moved(&s);
-    s.status.state = HX_CONNECTION_FAILING; /* cannot say anything */
+    s.status.remote.state = REMOTE_FAILING; /* cannot say anything */
     s.status.facts.vsphere_cluster = elsewhere;
     moved(&s);
     s.claim.older_status = NULL;
