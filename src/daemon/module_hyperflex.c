@@ -7,8 +7,6 @@
 #include "log.h"
 #include "wire_private.h"
 
-/* -- peers ------------------------------------------------------------------------------------------------------------------------- */
-
 static void on_peer_news(void *arg, const struct hx_peer *peer) {
     const struct hx_peer_result *r = &peer->result;
     const bool is_good = r->state == HX_PEER_OK;
@@ -18,52 +16,6 @@ static void on_peer_news(void *arg, const struct hx_peer *peer) {
               is_good ? NULL : r->reason, "detail", is_good ? NULL : r->detail, "remedy", is_good ? NULL : r->remedy, NULL);
 }
 
-static void on_peer_set(void *arg) {
-    const struct wire *w = arg;
-    scheduler_wake(w->scheduler, "peers");
-}
-
-static int make_peers(struct wire *w, struct err *err) {
-    const struct peers_options options = {
-        .store = w->store,
-        .kerberos = w->parts.kerberos,
-        .keytab = w->config.auth_kerberos_keytab,
-        .networks = &w->hx_networks,
-        .connect_timeout_ms = (long)w->config.peers_call_timeout_ms,
-        .call_timeout_ms = (long)w->config.peers_call_timeout_ms,
-        .check_every_ms = w->config.peers_check_interval_ms,
-        .thread_begin = store_thread_begin,
-        .thread_end = store_thread_end,
-        .on_news = on_peer_news,
-        .on_news_arg = w,
-        .on_set = on_peer_set,
-        .on_set_arg = w,
-    };
-    return peers_new(&options, &w->parts.peers, err);
-}
-
-MODULE_DO(stop_peers, peers_stop(w->parts.peers))
-MODULE_DO(drop_peers, peers_free(w->parts.peers))
-
-static void check_peers(struct wire *w, const struct inventory_platform *platform, struct findings *out) {
-    if (platform)
-        peers_check_health(w->parts.peers, platform, out);
-}
-
-MODULE_MEASURE(measure_peers, peers_write_metrics(w->parts.peers, page))
-MODULE_TRY(tick_peers, peers_tick(w->parts.peers, err))
-
-const struct wire_module module_peers = {
-    .make = make_peers,
-    .stop = stop_peers,
-    .drop = drop_peers,
-    .check_health = check_peers,
-    .write_metrics = measure_peers,
-    .ticks = {{.name = "peers", .period_ms = 3 * SECOND, .retry = RETRY_SLOW, .run = tick_peers}},
-};
-
-/* -- connections -------------------------------------------------------------------------------------------------------------------- */
-
 static void on_hx_news(void *arg, const struct hx_status *status) {
     const bool is_good = !status->remote.reason[0];
     (void)arg;
@@ -71,20 +23,6 @@ static void on_hx_news(void *arg, const struct hx_status *status) {
               hx_connection_state_name(status->remote.state), "name", status->facts.name, "reason",
               is_good ? NULL : status->remote.reason, "detail", is_good ? NULL : status->remote.detail, "remedy",
               is_good ? NULL : status->remote.remedy, NULL);
-}
-
-static int list_hx_addresses(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err) {
-    struct wire *w = arg;
-    struct inventory_snapshot *snapshot = inventory_get(w->parts.inventory);
-    const struct hx_cluster *hx = snapshot ? inventory_find_hx(snapshot->platform, hx_id) : NULL;
-    struct link *link = NULL;
-    int rc = hx ? platform_find(w->parts.platform, hx->vsphere_cluster.vcenter_id, &link, err)
-                : err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s", hx_id);
-    if (!rc)
-        rc = hx_addresses_list(link, hx, out, err);
-    link_unref(link);
-    inventory_snapshot_unref(snapshot);
-    return rc;
 }
 
 static void on_hx_set(void *arg) {
@@ -97,19 +35,6 @@ static void on_hx_published(void *arg, const struct hx_publication *p) {
     log_event(p->reason[0] ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "hx_publication", "hx_cluster", p->hx_id, "state",
               hx_publication_state_name(p->state), "reason", p->reason[0] ? p->reason : NULL, "detail",
               p->detail[0] ? p->detail : NULL, "remedy", p->remedy[0] ? p->remedy : NULL, NULL);
-}
-
-static int ask_peer(void *arg, const char *hx_id, const struct hyperflex_request *request, struct hx_peer_result *out,
-                    long *status, struct err *err) {
-    const struct wire *w = arg;
-    const struct peers_request asked = {request->method,          request->path,      request->body,
-                                        request->reply_bytes_max, request->on_header, request->on_header_arg};
-    return peers_exchange(w->parts.peers, hx_id, &asked, out, status, err);
-}
-
-static int get_certificate(void *arg, char **out, struct err *err) {
-    const struct wire *w = arg;
-    return link_env_get_server_cert(platform_env(w->parts.platform), out, err);
 }
 
 static int reload_hyperflex(struct wire *w, const struct config *config, struct err *err) {
@@ -130,11 +55,15 @@ static int make_hyperflex(struct wire *w, struct err *err) {
         .version = PACKAGE_VERSION,
         .publishes = w->config.hx_auto_publish,
         .on_news = on_hx_news,
-        .list_addresses = list_hx_addresses,
         .on_set = on_hx_set,
         .on_published = on_hx_published,
-        .get_certificate = get_certificate,
-        .ask_peer = ask_peer,
+        .inventory = w->parts.inventory,
+        .platform = w->parts.platform,
+        .acceptor = w->parts.kerberos ? kerberos_acceptor(w->parts.kerberos) : NULL,
+        .keytab = w->config.auth_kerberos_keytab,
+        .peer_timeout_ms = (long)w->config.peers_call_timeout_ms,
+        .check_every_ms = w->config.peers_check_interval_ms,
+        .on_peer_news = on_peer_news,
         .arg = w,
     };
     int rc = hyperflex_new(&options, &w->parts.hyperflex, err);

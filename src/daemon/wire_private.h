@@ -20,7 +20,6 @@
 #include "manifest_log.h"
 #include "hyperflex.h"
 #include "net_policy.h"
-#include "peers.h"
 #include "platform_links.h"
 #include "scheduler.h"
 #include "seal.h"

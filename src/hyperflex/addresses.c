@@ -1,11 +1,14 @@
-/* Where HX clusters may be, and whose certificate is good there. Layer 4 (hyperflex). SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where HX clusters may be, and whose certificate is good there. Layer 5 (hyperflex). SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hyperflex_private.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
 #include "http_client.h"
+#include "hx_addresses.h"
+#include "inventory.h"
 #include "net_addr.h"
+#include "platform_links.h"
 #include "str.h"
 
 #define LOOK_MS 3000L
@@ -42,7 +45,16 @@ int hyperflex_set_ca(struct hyperflex *h, const char *ca_pem, struct err *err) {
 }
 
 int hyperflex_list_addresses(struct hyperflex *h, const char *hx_id, struct hx_addresses *out, struct err *err) {
-    return h->options.list_addresses(h->options.arg, hx_id, out, err);
+    struct inventory_snapshot *snapshot = inventory_get(h->options.inventory);
+    const struct hx_cluster *hx = snapshot ? inventory_find_hx(snapshot->platform, hx_id) : NULL;
+    struct link *link = NULL;
+    int rc = hx ? platform_find(h->options.platform, hx->vsphere_cluster.vcenter_id, &link, err)
+                : err_set(err, ERR_NOT_FOUND, "there is no HX cluster %s", hx_id);
+    if (!rc)
+        rc = hx_addresses_list(link, hx, out, err);
+    link_unref(link);
+    inventory_snapshot_unref(snapshot);
+    return rc;
 }
 
 /* `*` stands for any characters of one label. */

@@ -1,4 +1,4 @@
-/* Connections to HX clusters and the credentials that they inherit, as admins set them. Layer 4 (hyperflex).
+/* Connections to HX clusters and the credentials that they inherit, as admins set them. Layer 5 (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hyperflex_private.h"
 

@@ -1,9 +1,14 @@
-/* HX clusters as remotes: who asks one of them has it alone. Layer 4 (hyperflex). SPDX-License-Identifier: GPL-3.0-or-later */
+/* HX clusters as remotes: who asks one of them has it alone. Layer 5 (hyperflex). SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hyperflex_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
+#include "http_client.h"
+#include "replica_store.h"
+
+#define CALLS_MAX 12 /* of one try: a login, a renewal, a login again, and what is read */
+#define LEASE_NAME_BYTES (sizeof("hx:") + UUID_TEXT_BYTES)
 
 struct hx_remote *hx_remote_of(struct remote *remote) {
     return (struct hx_remote *)(void *)remote;
@@ -53,7 +58,27 @@ int hx_remote_get(struct hyperflex *h, const char *hx_id, struct hx_remote **out
     return rc;
 }
 
-int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err) {
+int hx_remote_request(struct hyperflex *h, const char *hx_id, unsigned bits, unsigned tick_no, struct err *err) {
+    struct hx_remote *at = NULL;
+    int rc = hx_remote_get(h, hx_id, &at, err);
+    if (rc)
+        return rc;
+    (void)pthread_mutex_lock(&at->remote.lock);
+    at->tick_no = tick_no;
+    (void)pthread_mutex_unlock(&at->remote.lock);
+    remote_request(&at->remote, bits);
+    remote_unref(&at->remote);
+    return 0;
+}
+
+/* -- alone ------------------------------------------------------------------------------------------------------------------- */
+
+static void hx_remote_lease_name(const struct hx_remote *at, char out[LEASE_NAME_BYTES]) {
+    (void)snprintf(out, LEASE_NAME_BYTES, "hx:%s", at->remote.id);
+}
+
+/* A lease holds for all of this replica, so this comes first. */
+static int hx_remote_enter_here(struct hx_remote *at, bool waits, struct err *err) {
     LOCKED(&at->remote.lock);
     while (at->is_entered && waits && !at->remote.is_retired)
         (void)pthread_cond_wait(&at->left, &at->remote.lock);
@@ -65,19 +90,55 @@ int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err) {
     return 0;
 }
 
-int hx_remote_show(struct hx_remote *at, struct hx_client *client, struct err *err) {
-    LOCKED(&at->remote.lock);
-    if (at->remote.is_retired)
-        return err_set(err, ERR_CANCELED, "kaasd is stopping");
-    at->client = client;
-    return 0;
-}
-
-void hx_remote_leave(struct hx_remote *at) {
+static void hx_remote_leave_here(struct hx_remote *at) {
     LOCKED(&at->remote.lock);
     at->is_entered = false;
     at->client = NULL;
+    at->peer = NULL;
     (void)pthread_cond_broadcast(&at->left);
+}
+
+int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err) {
+    const struct hyperflex_options *options = &at->h->options;
+    char lease[LEASE_NAME_BYTES];
+    bool is_mine = false;
+    int rc = hx_remote_enter_here(at, waits, err);
+    if (rc)
+        return rc;
+    hx_remote_lease_name(at, lease);
+    rc = lease_store_acquire(options->store, lease, store_replica_name(options->store), CALLS_MAX * options->call_timeout_ms,
+                             &is_mine, err);
+    if (!rc && !is_mine)
+        rc = err_set(err, ERR_BUSY, "another replica asks this HX cluster just now; try again shortly");
+    if (rc)
+        hx_remote_leave_here(at);
+    return rc;
+}
+
+void hx_remote_leave(struct hx_remote *at) {
+    struct store *store = at->h->options.store;
+    char lease[LEASE_NAME_BYTES];
+    hx_remote_lease_name(at, lease);
+    (void)lease_store_release(store, lease, store_replica_name(store), NULL);
+    hx_remote_leave_here(at);
+}
+
+int hx_remote_show(struct hx_remote *at, struct hx_client *client, struct http_client *peer, struct err *err) {
+    LOCKED(&at->remote.lock);
+    if (at->remote.is_retired)
+        return err_set(err, ERR_CANCELED, "kaasd is stopping");
+    at->client = client ? client : at->client;
+    at->peer = peer;
+    return 0;
+}
+
+void hx_remote_hide(struct hx_remote *at) {
+    LOCKED(&at->remote.lock);
+    at->peer = NULL;
+}
+
+bool hx_remote_is_elsewhere(int rc) {
+    return rc == ERR_BUSY || rc == ERR_NOT_FOUND || rc == ERR_CANCELED;
 }
 
 void hx_remote_begin_end(struct remote *remote) {
@@ -85,5 +146,7 @@ void hx_remote_begin_end(struct remote *remote) {
     LOCKED(&remote->lock);
     if (at->client)
         hx_client_cancel(at->client);
+    if (at->peer)
+        http_client_cancel(at->peer);
     (void)pthread_cond_broadcast(&at->left);
 }

@@ -1,4 +1,4 @@
-/* The HX clusters that kaasd is connected to: who is read when, with which token, and what came of it. Layer 4 (hyperflex).
+/* The HX clusters that kaasd is connected to: who is read when, with which token, and what came of it. Layer 5 (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hyperflex_private.h"
 
@@ -17,12 +17,10 @@
 #include "str.h"
 #include "worker_pool.h"
 
-#define HYPERFLEX_THREADS 4U
+#define HYPERFLEX_THREADS 6U /* a KDC or a controller that hangs leaves some */
 #define HYPERFLEX_QUEUE_COUNT 256U
-#define CALLS_MAX 12                         /* of one try: a login, a renewal, a login again, and what is read */
 #define REPLICA_GONE_MS (60 * INT64_C(1000)) /* a replica beats its heart every 10 s */
 #define SIGN_OUT_MS 3000                     /* for all HX clusters together */
-#define LEASE_NAME_BYTES (sizeof("hx:") + UUID_TEXT_BYTES)
 
 /* -- one try ------------------------------------------------------------------------------------------------------------- */
 
@@ -56,21 +54,6 @@ static int hyperflex_try_both(struct hx_visit *v, const char *hx_id, struct err 
     return rc;
 }
 
-/* With its lease: HX sees one of us at a time. */
-static int hyperflex_try_alone(struct hx_visit *v, const char *hx_id, struct err *err) {
-    struct store *store = v->h->options.store;
-    const char *holder = store_replica_name(store);
-    char lease[LEASE_NAME_BYTES];
-    bool is_mine = false;
-    (void)snprintf(lease, sizeof(lease), "hx:%s", hx_id);
-    int rc = lease_store_acquire(store, lease, holder, CALLS_MAX * v->h->options.call_timeout_ms, &is_mine, err);
-    if (rc || !is_mine)
-        return rc ? rc : err_set(err, ERR_BUSY, "another replica asks this HX cluster just now; try again shortly");
-    rc = hyperflex_try_both(v, hx_id, err);
-    (void)lease_store_release(store, lease, holder, NULL);
-    return rc;
-}
-
 /* Who was asked to, waits for whoever asks this HX cluster already. older_id[0]: it turned out to be that one. */
 static int hyperflex_try(struct hx_remote *at, const struct actor *actor, char older_id[UUID_TEXT_BYTES], struct err *err) {
     struct hx_visit v = {.h = at->h, .actor = actor};
@@ -78,7 +61,7 @@ static int hyperflex_try(struct hx_remote *at, const struct actor *actor, char o
     if (rc)
         return rc;
     v.at = at;
-    rc = hyperflex_try_alone(&v, at->remote.id, err);
+    rc = hyperflex_try_both(&v, at->remote.id, err);
     memcpy(older_id, v.older_id, sizeof(v.older_id));
     visit_end(&v);
     return rc;
@@ -89,7 +72,7 @@ static int hyperflex_contact(struct remote *remote, struct err *err) {
     char older_id[UUID_TEXT_BYTES];
     struct err why = {0};
     int rc = hyperflex_try(hx_remote_of(remote), NULL, older_id, &why);
-    return rc == ERR_BUSY || rc == ERR_NOT_FOUND || rc == ERR_CANCELED ? 0 : err_move(err, rc, &why);
+    return hx_remote_is_elsewhere(rc) ? 0 : err_move(err, rc, &why);
 }
 
 const struct remote_kind hx_remote_kind = {
@@ -112,6 +95,7 @@ int hyperflex_new(const struct hyperflex_options *options, struct hyperflex **ou
         return err_set(err, ERR_NOMEM, "out of memory");
     h->options = *options;
     h->work[0] = (struct remote_work){.bit = HX_WORK_PUBLISH, .name = "publish", .run = hyperflex_contact, .in_any_state = true};
+    h->work[1] = (struct remote_work){.bit = HX_WORK_SIGN_IN, .name = "sign_in", .run = peers_work, .in_any_state = true};
     (void)pthread_mutex_init(&h->making, NULL);
     (void)pthread_mutex_init(&h->inherited, NULL);
     (void)pthread_mutex_init(&h->lock, NULL);
@@ -140,6 +124,7 @@ void hyperflex_free(struct hyperflex *h) {
     worker_pool_free(h->workers);
     remotes_free(h->remotes);
     hx_publication_list_done(&h->publications);
+    hx_peer_list_done(&h->peers);
     free(h->ca_pem);
     (void)pthread_mutex_destroy(&h->making);
     (void)pthread_mutex_destroy(&h->inherited);
@@ -247,6 +232,8 @@ int hyperflex_tick(struct hyperflex *h, struct err *err) {
         return rc;
     h->tick_no++;
     rc = publish_request_due(h, &fresh, h->tick_no, err);
+    if (!rc)
+        rc = peers_request_due(h, h->tick_no, err);
     for (size_t i = 0; !rc && i < fresh.count; i++)
         rc = hyperflex_follow(h, &fresh.items[i], err);
     if (!rc)
@@ -316,6 +303,7 @@ static void hyperflex_check_publication(struct hyperflex *h, const struct hx_pub
 
 void hyperflex_check_health(struct hyperflex *h, const struct inventory_platform *platform, struct findings *out) {
     struct hyperflex_view view = {.platform = platform, .findings = out};
+    peers_check_health(h, platform, out);
     remotes_each(h->remotes, hyperflex_check_one, &view);
     LOCKED(&h->lock);
     for (size_t i = 0; i < h->publications.count; i++)

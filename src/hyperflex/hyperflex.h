@@ -1,4 +1,4 @@
-/* The HX clusters that kaasd is connected to by their REST API: reads their state, with one token for each cluster that all replicas share. Layer 4
+/* The HX clusters that kaasd is connected to by their REST API: reads their state, with one token for each cluster that all replicas share. Layer 5
  * (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
@@ -19,23 +19,17 @@
 #include "x509.h"
 
 struct actor;
+struct gss_acceptor;
 struct hyperflex;
+struct inventory;
 struct net_policy;
+struct platform;
 struct seal;
 struct store;
 
 #define HYPERFLEX_LOGIN_GAP_MS (15 * 60 * INT64_C(1000)) /* until the next login, after one that HX granted or did not answer */
 #define HYPERFLEX_REFUSED_GAP_MS (5 * 60 * INT64_C(1000))
 #define HYPERFLEX_RETRY_MS (60 * INT64_C(1000)) /* until the next try, after HX could not be reached */
-
-/* A request to an HX cluster through its peer, without a connection: see peers.h. */
-struct hyperflex_request {
-    const char *method, *path;
-    const struct strbuf *body; /* JSON; NULL: none */
-    size_t reply_bytes_max;
-    void (*on_header)(void *arg, const char *line, size_t n); /* each header line of an answer */
-    void *on_header_arg;
-};
 
 struct hyperflex_options {
     struct store *store;
@@ -49,16 +43,17 @@ struct hyperflex_options {
     bool publishes;                    /* each HX cluster that gets connected is told the URL of KaaS (publish.h) */
     void (*on_news)(void *arg,
                     const struct hx_status *status); /* called when state or reason of a connection has changed; may be NULL */
-    /* Asks the vCenter of an HX cluster for its possible addresses (hx_addresses.h). */
-    int (*list_addresses)(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err);
-    void (*on_set)(void *arg); /* called when a connection was set: call hyperflex_tick soon; may be NULL */
+    void (*on_set)(void *arg);                       /* called when a connection was set: call hyperflex_tick soon; may be NULL */
     /* Called when state or reason of a publication has changed; may be NULL. */
     void (*on_published)(void *arg, const struct hx_publication *publication);
-    /* The certificate at public_url, as our record in vCenters names it: PEM, for the caller to free; *out NULL: not known. */
-    int (*get_certificate)(void *arg, char **out, struct err *err);
-    /* Sends a request to an HX cluster that has a peer and no connection, by our Kerberos account; as peers_exchange. NULL: not done. */
-    int (*ask_peer)(void *arg, const char *hx_id, const struct hyperflex_request *request, struct hx_peer_result *out,
-                    long *status, struct err *err);
+    struct inventory *inventory;   /* the HX clusters that are known */
+    struct platform *platform;     /* the vCenters, which tell addresses of HX clusters, and our certificate */
+    struct gss_acceptor *acceptor; /* looks at our keytab; NULL: there is none */
+    const char *keytab;            /* its path; borrowed */
+    long peer_timeout_ms;          /* of a sign-in to a controller */
+    int64_t check_every_ms;        /* how often one is tried; 0: only when somebody asks */
+    /* Called when state or reason of a peer has changed; may be NULL. */
+    void (*on_peer_news)(void *arg, const struct hx_peer *peer);
     void *arg; /* `arg` of all functions above */
 };
 

@@ -1,4 +1,4 @@
-/* What the files of this folder share. Layer 4 (hyperflex).
+/* What the files of this folder share. Layer 5 (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
@@ -14,6 +14,7 @@
 #include "remotes.h"
 #include "uuid.h"
 
+struct http_client;
 struct worker_pool;
 
 struct hyperflex {
@@ -26,6 +27,7 @@ struct hyperflex {
     pthread_mutex_t inherited;                       /* held during a login with an inherited credential */
     pthread_mutex_t lock;                            /* guards what follows */
     struct hx_publication_list publications;         /* as of the last tick */
+    struct hx_peer_list peers;                       /* likewise */
     uint8_t certificate_sha256[DIGEST_SHA256_BYTES]; /* of the certificate that publications name */
     char installation[UUID_TEXT_BYTES];              /* "": not read yet */
     int64_t certificate_since_ms;                    /* wall clock: since when it is this one; 0: not read yet */
@@ -34,6 +36,7 @@ struct hyperflex {
 };
 
 #define HX_WORK_PUBLISH 1U /* what is due to be told is told */
+#define HX_WORK_SIGN_IN 2U /* it is looked whether its controller lets us in (peers.h) */
 
 /* An HX cluster. */
 struct hx_remote {
@@ -42,6 +45,7 @@ struct hx_remote {
     pthread_cond_t left; /* with the remote's lock, which guards what follows: it has become free, or is to be ended */
     bool is_entered;
     struct hx_client *client; /* of the visit under way; NULL: there is none */
+    struct http_client *peer; /* of the sign-in under way; likewise */
     struct hx_status status;  /* as of the last tick; hx_id NULL: it has no connection */
     unsigned status_no;       /* the tick that found it */
     unsigned tick_no;         /* the last one that found a connection, or something to be told */
@@ -80,11 +84,18 @@ extern const struct remote_kind hx_remote_kind; /* hyperflex.c */
 struct hx_remote *hx_remote_of(struct remote *remote);
 /* The remote of this HX cluster with a reference for the caller, made if there is none. ERR_NOMEM, ERR_CANCELED. */
 int hx_remote_get(struct hyperflex *h, const char *hx_id, struct hx_remote **out, struct err *err);
-/* Has the HX cluster for the caller alone until hx_remote_leave: the lease holds for all of this replica. `waits`: for whoever has it. ERR_BUSY, ERR_CANCELED. */
+/* Asks the remote of this HX cluster for work (bits), and notes that tick `tick_no` found it. As hx_remote_get. */
+int hx_remote_request(struct hyperflex *h, const char *hx_id, unsigned bits, unsigned tick_no, struct err *err);
+/* Has the HX cluster for the caller alone until hx_remote_leave: in this replica, and by a lease among all. `waits`: for whoever has it in this one. ERR_BUSY: it
+ * is asked elsewhere; ERR_CANCELED: kaasd is stopping; errors of the store. */
 int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err);
 void hx_remote_leave(struct hx_remote *at);
-/* Shows the client of a visit, so that its calls can be ended. ERR_CANCELED: they are to end at once. */
-int hx_remote_show(struct hx_remote *at, struct hx_client *client, struct err *err);
+/* Shows the client of a visit or of a sign-in (the other is NULL), so that its calls can be ended. ERR_CANCELED: they are to end at once. */
+int hx_remote_show(struct hx_remote *at, struct hx_client *client, struct http_client *peer, struct err *err);
+/* Call it before the client of a sign-in is freed. */
+void hx_remote_hide(struct hx_remote *at);
+/* True for an outcome by which what was due is done by somebody else, or by nobody any more: not to be tried again. */
+bool hx_remote_is_elsewhere(int rc);
 /* begin_end and free of struct remote_kind. */
 void hx_remote_begin_end(struct remote *remote);
 void hx_remote_free(struct remote *remote);
@@ -134,6 +145,30 @@ bool hyperflex_trusts(struct hyperflex *h, const struct hx_connection *as, const
 /* A worker_fn: connects HX clusters that have appeared or moved; `arg` is the struct hyperflex. One replica does it, under a lease. */
 void hyperflex_search(void *arg, bool is_canceled);
 bool hyperflex_search_is_due(struct hyperflex *h);
+
+/* -- peers.c and peer_sign_in.c ----------------------------------------------------------------------------------------- */
+
+/* A request to a controller, at the host of its url. */
+struct peers_request {
+    const char *method, *path;
+    const struct strbuf *body; /* JSON; NULL: none */
+    size_t reply_bytes_max;
+    void (*on_header)(void *arg, const char *line, size_t n); /* each header line of an answer; may be NULL */
+    void *on_header_arg;
+};
+/* Signs in, for a request or (NULL) to see whether one is let in, and says what came of it, in *out. Blocks (KDC and controller). */
+void peer_sign_in(struct hx_remote *at, const struct hx_peer *peer, const struct peers_request *request,
+                  struct hx_peer_result *out, long *status);
+/* Sends the request without a credential, and once more with a proof of our account if the controller asks for that by Negotiate. *status is the HTTP status
+ * of the last answer; with a 2xx to our account the controller has proved itself, too. out->state is HX_PEER_OK after any such answer, else *out says why
+ * there is none; nothing is stored. `at` was entered. Waits for KDC and controller. ERR_NOT_FOUND: there is no such peer; ERR_CANCELED: kaasd is stopping. */
+int peers_exchange(struct hx_remote *at, const struct peers_request *request, struct hx_peer_result *out, long *status,
+                   struct err *err);
+/* A remote_work_fn: signs in if that is due. */
+int peers_work(struct remote *remote, struct err *err);
+/* Asks for HX_WORK_SIGN_IN where it is due, and keeps the peers for health. */
+int peers_request_due(struct hyperflex *h, unsigned tick_no, struct err *err);
+void peers_check_health(struct hyperflex *h, const struct inventory_platform *platform, struct findings *out);
 
 /* -- publish.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* What HX clusters are told of where KaaS is: what, when, and what came of it. Layer 4 (hyperflex).
+/* What HX clusters are told of where KaaS is: what, when, and what came of it. Layer 5 (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "publish.h"
 
@@ -11,7 +11,9 @@
 #include "hx_publication_store.h"
 #include "hx_store.h"
 #include "hyperflex_private.h"
+#include "link_env.h"
 #include "peer_store.h"
+#include "platform_links.h"
 #include "replica_store.h"
 #include "str.h"
 #include "x509.h"
@@ -61,9 +63,9 @@ static int publish_source_load(struct hyperflex *h, struct publish_source *out, 
     _cleanup_free_ char *pem = NULL;
     *out = (struct publish_source){0};
     int rc = publish_get_installation(h, out->installation, err);
-    if (rc || !str_starts(h->options.public_url, "https://") || !h->options.get_certificate)
+    if (rc || !str_starts(h->options.public_url, "https://"))
         return rc;
-    rc = h->options.get_certificate(h->options.arg, &pem, err);
+    rc = link_env_get_server_cert(platform_env(h->options.platform), &pem, err);
     if (rc || !pem)
         return rc;
     out->since_ms = publish_note_certificate(h, pem);
@@ -205,7 +207,7 @@ static int publish_look_load(struct hyperflex *h, struct publish_look *look, str
     int rc = hx_publication_store_list(h->options.store, &look->rows, err);
     if (!rc)
         rc = hx_publication_store_list_places(h->options.store, &look->places, err);
-    if (!rc && h->options.ask_peer)
+    if (!rc)
         rc = peer_store_list(h->options.store, &look->peers, err);
     return rc ? rc : publish_source_load(h, &look->source, err);
 }
@@ -213,20 +215,11 @@ static int publish_look_load(struct hyperflex *h, struct publish_look *look, str
 static int publish_request(struct hyperflex *h, const struct publish_look *look, const char *hx_id, unsigned tick_no,
                            struct err *err) {
     _cleanup_json_ json_t *registration = NULL;
-    struct hx_remote *at = NULL;
     char digest[HX_DIGEST_BYTES];
     int rc = publish_make(h, &look->source, publish_find_place(&look->places, hx_id), &registration, digest, err);
     if (rc || !publish_next(h, &look->source, publish_find_row(&look->rows, hx_id), registration ? digest : NULL))
         return rc;
-    rc = hx_remote_get(h, hx_id, &at, err);
-    if (rc)
-        return rc;
-    (void)pthread_mutex_lock(&at->remote.lock);
-    at->tick_no = tick_no;
-    (void)pthread_mutex_unlock(&at->remote.lock);
-    remote_request(&at->remote, HX_WORK_PUBLISH);
-    remote_unref(&at->remote);
-    return 0;
+    return hx_remote_request(h, hx_id, HX_WORK_PUBLISH, tick_no, err);
 }
 
 static bool publish_is_connected(const struct hx_status_list *statuses, const char *hx_id) {
@@ -252,8 +245,7 @@ int publish_request_due(struct hyperflex *h, const struct hx_status_list *status
 
 int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    return h->options.ask_peer ? peer_store_load(h->options.store, hx_id, &peer, err)
-                               : err_set(err, ERR_NOT_FOUND, "there is no such peer");
+    return peer_store_load(h->options.store, hx_id, &peer, err);
 }
 
 /* -- saying it ----------------------------------------------------------------------------------------------------------------- */
@@ -288,15 +280,15 @@ static void publish_make_nonce(char out[PUBLISH_NONCE_CHARS + 1]) {
 static void publish_ask_peer(struct publication *p, const char *method, const char *path, const struct strbuf *body,
                              struct err *why) {
     unsigned retry_after_s = 0;
-    const struct hyperflex_request request = {.method = method,
-                                              .path = path,
-                                              .body = body,
-                                              .reply_bytes_max = HX_REGISTRATION_REPLY_BYTES_MAX,
-                                              .on_header = hx_note_retry_after,
-                                              .on_header_arg = &retry_after_s};
+    const struct peers_request request = {.method = method,
+                                          .path = path,
+                                          .body = body,
+                                          .reply_bytes_max = HX_REGISTRATION_REPLY_BYTES_MAX,
+                                          .on_header = hx_note_retry_after,
+                                          .on_header_arg = &retry_after_s};
     struct hx_peer_result result = {0};
     long status = 0;
-    int rc = p->h->options.ask_peer(p->h->options.arg, p->row->hx_id, &request, &result, &status, why);
+    int rc = peers_exchange(p->visit->at, &request, &result, &status, why);
     if (rc == ERR_NOT_FOUND) /* the peer was removed: HX has said nothing */
         why->code = ERR_CANCELED;
     if (rc)
@@ -459,9 +451,21 @@ void publish_leave(struct hx_visit *before) {
     publish_leave_by(before, before->connection->hx_id, is_able);
 }
 
-void hyperflex_leave_peer(struct hyperflex *h, const char *hx_id) {
+static void publish_leave_peer(struct hx_remote *at) {
     _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
-    const struct hx_visit none = {.h = h};
-    if (hx_store_load(h->options.store, hx_id, &connection, NULL) == ERR_NOT_FOUND && !publish_check_peer(h, hx_id, NULL))
-        publish_leave_by(&none, hx_id, true);
+    struct hx_visit visit = {.h = at->h};
+    if (hx_store_load(at->h->options.store, at->remote.id, &connection, NULL) != ERR_NOT_FOUND ||
+        publish_check_peer(at->h, at->remote.id, NULL) || hx_remote_enter(at, true, NULL))
+        return;
+    visit.at = at;
+    publish_leave_by(&visit, at->remote.id, true);
+    visit_end(&visit);
+}
+
+void hyperflex_leave_peer(struct hyperflex *h, const char *hx_id) {
+    struct hx_remote *at = NULL;
+    if (hx_remote_get(h, hx_id, &at, NULL))
+        return;
+    publish_leave_peer(at);
+    remote_unref(&at->remote);
 }

@@ -1,4 +1,4 @@
-/* Publishes the URL of KaaS to HX clusters, so that HX Connect can show its panel (docs/hx-publish.md). Layer 4 (hyperflex).
+/* Publishes the URL of KaaS to HX clusters, so that HX Connect can show its panel (docs/hx-publish.md). Layer 5 (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Publishing is a part of reading an HX cluster: under the same lease, with the same client and token, after a reading that went well. So nothing is

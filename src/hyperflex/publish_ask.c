@@ -1,4 +1,4 @@
-/* Publishing when somebody asks for it, and the proof that HX asks for. Layer 4 (hyperflex). SPDX-License-Identifier: GPL-3.0-or-later */
+/* Publishing when somebody asks for it, and the proof that HX asks for. Layer 5 (hyperflex). SPDX-License-Identifier: GPL-3.0-or-later */
 #include "publish.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* HX clusters that appear or move: connects them by what they inherit from their vCenter. Layer 4 (hyperflex).
+/* HX clusters that appear or move: connects them by what they inherit from their vCenter. Layer 5 (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hyperflex_private.h"
 

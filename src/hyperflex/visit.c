@@ -1,4 +1,4 @@
-/* One try at one HX cluster: signs in with as few logins as can be, reads it, and notes what came of it. Layer 4 (hyperflex).
+/* One try at one HX cluster: signs in with as few logins as can be, reads it, and notes what came of it. Layer 5 (hyperflex).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hyperflex_private.h"
 
@@ -467,7 +467,7 @@ int visit_run(struct hx_visit *v, struct err *err) {
     struct err why = {0};
     int rc = visit_make_client(v, &why);
     if (!rc)
-        rc = hx_remote_show(v->at, v->client, err);
+        rc = hx_remote_show(v->at, v->client, NULL, err);
     if (rc && !why.code)
         return rc;
     if (!rc)

@@ -18,7 +18,6 @@ struct ldapdirs;
 struct kerberos;
 struct manifest_log;
 struct metric_page;
-struct peers;
 struct platform;
 struct sealing;
 struct signon;
@@ -44,7 +43,6 @@ struct api_options {
     struct kerberos *kerberos;         /* NULL: not set up */
     struct worker_pool *kerberos_pool; /* accepting tokens */
     struct hyperflex *hyperflex;       /* HX clusters that kaasd is connected to */
-    struct peers *peers;               /* controllers of HX clusters that kaasd signs in to */
     struct updates *updates;           /* newer versions, and what the replicas run */
     enum api_kerberos_offer kerberos_offer;
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */

@@ -471,6 +471,10 @@ int kerberos_get_status(struct kerberos *k, struct kerberos_status *out, struct 
     return 0;
 }
 
+struct gss_acceptor *kerberos_acceptor(const struct kerberos *k) {
+    return k->acceptor;
+}
+
 void kerberos_tick(struct kerberos *k) {
     struct gss_keys keys;
     struct err err = {0};

@@ -13,6 +13,7 @@
 #include "finding.h"
 #include "ldapdir.h"
 
+struct gss_acceptor;
 struct kerberos;
 struct store;
 /* What a connection keeps between two tokens of one negotiation. */
@@ -117,6 +118,9 @@ struct kerberos_status {
 /* Reads the state of keytab and replay cache. Does not block for long: looks at two files. ERR_NOMEM. *out is freed by kerberos_status_done. */
 int kerberos_get_status(struct kerberos *kerberos, struct kerberos_status *out, struct err *err);
 void kerberos_status_done(struct kerberos_status *status); /* NULL is allowed */
+
+/* The acceptor behind it, for whoever signs in by a key of the same keytab; lives as long. */
+struct gss_acceptor *kerberos_acceptor(const struct kerberos *kerberos);
 
 /* Call it once a second: checks whether tokens can be accepted. Looks at two files. */
 void kerberos_tick(struct kerberos *kerberos);

@@ -8,7 +8,10 @@
 #include "hx_identity_store.h"
 #include "hx_publication_store.h"
 #include "hyperflex_world.h"
+#include "hx_addresses.h"
+#include "inventory.h"
 #include "peer_store.h"
+#include "platform_links.h"
 #include "platform_store.h"
 #include "publish.h"
 #include "replica_store.h"
@@ -216,6 +219,28 @@ int peer_store_load(struct store *store, const char *hx_id, struct hx_peer **out
     return nothing(err);
 }
 
+int peer_store_put(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, struct err *err) {
+    (void)store, (void)peer, (void)audit;
+    return err_set(err, ERR_INTERNAL, "nobody sets a peer here");
+}
+
+int peer_store_delete(struct store *store, const struct peer_removal *removal, struct err *err) {
+    (void)store, (void)removal;
+    return err_set(err, ERR_INTERNAL, "nobody removes a peer here");
+}
+
+int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, bool *is_news,
+                           struct err *err) {
+    (void)store, (void)peer, (void)audit, (void)is_news;
+    return err_set(err, ERR_INTERNAL, "nobody signs in here");
+}
+
+void peer_sign_in(struct hx_remote *at, const struct hx_peer *peer, const struct peers_request *request,
+                  struct hx_peer_result *out, long *status) {
+    (void)at, (void)peer, (void)request, (void)out, (void)status;
+    fail_msg("there is no peer");
+}
+
 /* -- the rest of the database -------------------------------------------------------------------------------------------------------- */
 
 int hx_identity_store_save(struct store *store, const struct hx_identity *told, struct hx_identity_outcome *out,
@@ -271,8 +296,10 @@ int lease_store_release(struct store *store, const char *name, const char *holde
 }
 
 const struct hx_cluster *inventory_find_hx(const struct inventory_platform *platform, const char *id) {
-    (void)platform, (void)id;
-    return NULL;
+    static char name[] = "HX-East";
+    static const struct hx_cluster hx = {.name = name};
+    (void)platform;
+    return str_eq(id, HX_ID) ? &hx : NULL;
 }
 
 void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc, const struct err *why) {
@@ -302,6 +329,10 @@ int http_client_new(const struct http_client_options *options, struct http_clien
     (void)options, (void)err;
     *out = NULL;
     return 0;
+}
+
+void http_client_cancel(struct http_client *client) {
+    (void)client;
 }
 
 void http_client_free(struct http_client *client) {
@@ -391,34 +422,59 @@ void hx_note_retry_after(void *arg, const char *line, size_t n) {
     (void)arg, (void)line, (void)n;
 }
 
-/* -- the world ----------------------------------------------------------------------------------------------------------------------- */
+/* -- vCenter ------------------------------------------------------------------------------------------------------------------------------- */
 
-static int list_addresses(void *arg, const char *hx_id, struct hx_addresses *out, struct err *err) {
-    (void)arg, (void)hx_id;
+struct inventory_snapshot *inventory_get(struct inventory *inventory) {
+    static struct inventory_snapshot snapshot;
+    (void)inventory;
+    return &snapshot;
+}
+
+void inventory_snapshot_unref(struct inventory_snapshot *snapshot) {
+    (void)snapshot;
+}
+
+int platform_find(struct platform *platform, const char *vcenter_id, struct link **out, struct err *err) {
+    (void)platform, (void)vcenter_id, (void)err;
+    *out = NULL;
+    return 0;
+}
+
+void link_unref(struct link *link) {
+    (void)link;
+}
+
+int hx_addresses_list(struct link *link, const struct hx_cluster *hx, struct hx_addresses *out, struct err *err) {
+    (void)link, (void)hx;
     *out = (struct hx_addresses){.count = 0};
     for (size_t i = 0; i < hw.told.count; i++)
         assert_int_equal(hx_addresses_add(out, &hw.told.items[i], err), 0);
     return 0;
 }
 
-static int get_certificate(void *arg, char **out, struct err *err) {
+const struct link_env *platform_env(const struct platform *platform) {
+    (void)platform;
+    return NULL;
+}
+
+int link_env_get_server_cert(const struct link_env *env, char **out, struct err *err) {
     static const struct x509_request request = {.common_name = "kaas.example.com", .valid_days = 30, .key_bits = 2048};
     _cleanup_free_ char *key = NULL;
-    (void)arg;
+    (void)env;
     if (!certificate)
         assert_int_equal(x509_make_self_signed(&request, &certificate, &key, err), 0);
     *out = str_dup(certificate);
     return 0;
 }
 
+/* -- the world ----------------------------------------------------------------------------------------------------------------------- */
+
 struct hyperflex *hyperflex_world_new(const char *const *names) {
     const struct hyperflex_options options = {.names = names,
                                               .call_timeout_ms = 30000,
                                               .read_every_ms = READ_EVERY_MS,
                                               .public_url = "https://kaas.example.com",
-                                              .version = "1.0",
-                                              .list_addresses = list_addresses,
-                                              .get_certificate = get_certificate};
+                                              .version = "1.0"};
     struct hyperflex *h = NULL;
     clock_fake(1000000, INT64_C(1800000000000));
     hw = (struct hyperflex_world){.saves_max = 1000};

@@ -149,7 +149,7 @@ static const char *peer_key(const void *record, char *buffer, size_t n) {
 
 int h_peers_list(struct api_call *call, struct http_response *resp, struct err *err) {
     struct hx_peer_list all = {0};
-    int rc = peers_list(call->api->options.peers, &all, err);
+    int rc = peers_list(call->api->options.hyperflex, &all, err);
     if (!rc)
         rc = view_list(call, resp, VIEW_LIST(all.items, all.count, peer_key, peer_view), err);
     hx_peer_list_done(&all);
@@ -167,7 +167,7 @@ static int no_peer(struct api_call *call, int rc, struct err *err) {
 
 static int peers_answer(struct api_call *call, struct http_response *resp, int status, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    int rc = peers_load(call->api->options.peers, view_hx_id(call), &peer, err);
+    int rc = peers_load(call->api->options.hyperflex, view_hx_id(call), &peer, err);
     if (rc)
         return no_peer(call, rc, err);
     return reply_named(call, resp, status,
@@ -182,7 +182,7 @@ int h_peers_show(struct api_call *call, struct http_response *resp, struct err *
 static int peers_read_current(struct api_call *call, int64_t *version_no, bool *is_given, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     char etag[REPLY_ETAG_BYTES] = "\"none\"";
-    int rc = peers_load(call->api->options.peers, view_hx_id(call), &peer, err);
+    int rc = peers_load(call->api->options.hyperflex, view_hx_id(call), &peer, err);
     if (rc == ERR_NOT_FOUND)
         err_clear(err);
     else if (!rc)
@@ -214,7 +214,7 @@ int h_peers_put(struct api_call *call, struct http_response *resp, struct err *e
     if (!rc)
         rc = member_json_read(call->body, hx_peer_members, BY_ADMIN, &wish, err);
     if (!rc)
-        rc = peers_put(call->api->options.peers, API_ACTOR(call), &wish, err);
+        rc = peers_put(call->api->options.hyperflex, API_ACTOR(call), &wish, err);
     hx_peer_done(&wish);
     return rc ? rc : peers_answer(call, resp, status, err);
 }
@@ -226,12 +226,12 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
     if (!rc)
         hyperflex_leave_peer(call->api->options.hyperflex, view_hx_id(call));
     if (!rc)
-        rc = peers_remove(call->api->options.peers, API_ACTOR(call), view_hx_id(call), is_given ? version_no : 0, err);
+        rc = peers_remove(call->api->options.hyperflex, API_ACTOR(call), view_hx_id(call), is_given ? version_no : 0, err);
     return rc ? no_peer(call, rc, err) : view_nothing(resp, 0);
 }
 
 int h_peers_test(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    int rc = peers_test(call->api->options.peers, API_ACTOR(call), view_hx_id(call), &peer, err);
+    int rc = peers_test(call->api->options.hyperflex, API_ACTOR(call), view_hx_id(call), &peer, err);
     return rc ? no_peer(call, rc, err) : reply_json(resp, 200, peer_view(call, peer), err);
 }
