@@ -44,7 +44,7 @@ def test_every_reason_of_kerberos_has_its_remedy() -> None:
 
 
 def test_every_reason_of_a_peer_has_its_remedy() -> None:
-    text = (TOP / "src/auth/accounts/peers.c").read_text()
+    text = (TOP / "src/hyperflex/peer_sign_in.c").read_text()
     words = set(re.findall(r'fail(?:_with)?\(v, "(\w+)"', text)) | set(re.findall(r'return "([a-z_]+)";', text))
     assert len(words) > 15
     words -= {"stopped"}  # is said of nobody

@@ -117,6 +117,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/port/test_seal \
     tests/unit/port/test_x509 \
     tests/unit/port/test_x509_chain \
+    tests/unit/remote/test_remote \
     tests/unit/token/test_token \
     tests/unit/vcenter/test_platform_links \
     tests/unit/vcenter/test_platform_login \
