@@ -95,6 +95,9 @@ struct db_into {
 #define DB_INTO(...) \
     ((struct db_into){(const struct db_to[]){__VA_ARGS__}, sizeof((const struct db_to[]){__VA_ARGS__}) / sizeof(struct db_to)})
 
+/* Wall clock by the database, the same for all replicas: part of a statement. */
+#define DB_NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+
 /* Runs a query for one row and puts its columns into `into`. Without a row nothing is touched; that is ERR_NOT_FOUND with the text `what`, or 0 if `what` is
  * NULL. */
 int db_query_row(struct db_conn *conn, const char *sql, struct db_args args, struct db_into into, const char *what,

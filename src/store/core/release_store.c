@@ -7,13 +7,11 @@
 #include "db_stmt.h"
 #include "store_tx.h"
 
-#define NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
-
 int release_store_load(struct store *store, struct release_row *out, struct err *err) {
     int64_t left_ms = 0, since_ms = 0;
     memset(out, 0, sizeof(*out));
     int rc = store_query_row(store,
-                             "SELECT content, signature, next_at_ms - " NOW_MS ", problem, remedy, problem_since_ms"
+                             "SELECT content, signature, next_at_ms - " DB_NOW_MS ", problem, remedy, problem_since_ms"
                              " FROM release_file WHERE id = 1",
                              DB_ARGS_NONE,
                              DB_INTO(DB_TO_BYTES(out->content, &out->content_bytes),
@@ -33,7 +31,7 @@ int release_store_save(struct store *store, const struct release_look *look, str
     return store_run(
         store,
         "INSERT INTO release_file (id, content, signature, next_at_ms, problem, remedy, problem_since_ms)"
-        " VALUES (1, ?, ?, " NOW_MS " + CAST(? * (0.8 + 0.2 * RAND()) AS SIGNED), ?, ?, " NOW_MS ")"
+        " VALUES (1, ?, ?, " DB_NOW_MS " + CAST(? * (0.8 + 0.2 * RAND()) AS SIGNED), ?, ?, " DB_NOW_MS ")"
         " ON DUPLICATE KEY UPDATE content = COALESCE(VALUES(content), content),"
         " signature = COALESCE(VALUES(signature), signature), next_at_ms = VALUES(next_at_ms),"
         " problem_since_ms = IF((problem = '') = (VALUES(problem) = ''), problem_since_ms, VALUES(problem_since_ms)),"

@@ -12,7 +12,6 @@
 #include "db_table.h"
 #include "store_tx.h"
 
-#define NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 #define THIS_REPLICA_GONE "this replica is not in the database"
 
 static const struct member replica_members[] = {
@@ -21,7 +20,7 @@ static const struct member replica_members[] = {
     MEMBER_AS(replica, version, "IF(version <> '' AND version_at_ms = heartbeat_at_ms, version, NULL)", NULL),
     MEMBER_AS(replica, machine_uuid, "machine_uuid", NULL),
     MEMBER_AS(replica, heartbeat_at_ms, "heartbeat_at_ms", NULL),
-    MEMBER_AS(replica, heartbeat_age_ms, "IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms)", NULL),
+    MEMBER_AS(replica, heartbeat_age_ms, "IF(heartbeat_at_ms = 0, -1, " DB_NOW_MS " - heartbeat_at_ms)", NULL),
     MEMBERS_END,
 };
 static const struct db_table replica_table = {
@@ -46,9 +45,9 @@ struct registration {
 };
 
 static int replica_store_beat(struct db_conn *conn, int64_t id, struct err *err) {
-    return db_run_one(conn,
-                      "UPDATE replicas SET heartbeat_at_ms = " NOW_MS ", version = ?, version_at_ms = " NOW_MS " WHERE id = ?",
-                      DB_ARGS(db_text(PACKAGE_VERSION), db_number(id)), THIS_REPLICA_GONE, err);
+    return db_run_one(
+        conn, "UPDATE replicas SET heartbeat_at_ms = " DB_NOW_MS ", version = ?, version_at_ms = " DB_NOW_MS " WHERE id = ?",
+        DB_ARGS(db_text(PACKAGE_VERSION), db_number(id)), THIS_REPLICA_GONE, err);
 }
 
 /* Two new replicas may choose the same number: one gets a duplicate or a deadlock, and registers again. */
@@ -58,7 +57,7 @@ static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
     uint8_t head[AUDIT_END_BYTES];
     call->id = call->age_ms = -1;
     int rc = db_query_row(conn,
-                          "SELECT id, IF(heartbeat_at_ms = 0, -1, " NOW_MS " - heartbeat_at_ms) FROM replicas WHERE name = ?"
+                          "SELECT id, IF(heartbeat_at_ms = 0, -1, " DB_NOW_MS " - heartbeat_at_ms) FROM replicas WHERE name = ?"
                           " FOR UPDATE",
                           DB_ARGS(db_text(call->name)), DB_INTO(DB_TO(call->id), DB_TO(call->age_ms)), NULL, err);
     if (rc || call->id >= 0)
@@ -68,7 +67,7 @@ static int replica_register(struct store_tx *tx, void *arg, struct err *err) {
     return rc ? rc
               : db_run(conn,
                        "INSERT INTO replicas (id, name, heartbeat_at_ms, version, version_at_ms, audit_head)"
-                       " VALUES (?, ?, " NOW_MS ", ?, " NOW_MS ", ?)",
+                       " VALUES (?, ?, " DB_NOW_MS ", ?, " DB_NOW_MS ", ?)",
                        DB_ARGS(db_number(call->id), db_text(call->name), db_text(PACKAGE_VERSION),
                                db_bytes(is_signed ? head : NULL, sizeof(head))),
                        NULL, err);
@@ -165,11 +164,11 @@ static int lease_acquire(struct store_tx *tx, void *arg, struct err *err) {
     uint64_t met = 0, added = 0;
     int rc =
         db_run(store_tx_conn(tx),
-               "UPDATE leases SET expires_at_ms = " NOW_MS " + ?, holder = ?"
-               " WHERE name = ? AND (holder = ? OR expires_at_ms <= " NOW_MS ")",
+               "UPDATE leases SET expires_at_ms = " DB_NOW_MS " + ?, holder = ?"
+               " WHERE name = ? AND (holder = ? OR expires_at_ms <= " DB_NOW_MS ")",
                DB_ARGS(db_number(call->ttl_ms), db_text(call->holder), db_text(call->name), db_text(call->holder)), &met, err);
     if (!rc && !met) /* IGNORE: somebody holds it, or was quicker to make the row */
-        rc = db_run(store_tx_conn(tx), "INSERT IGNORE INTO leases (name, holder, expires_at_ms) VALUES (?, ?, " NOW_MS " + ?)",
+        rc = db_run(store_tx_conn(tx), "INSERT IGNORE INTO leases (name, holder, expires_at_ms) VALUES (?, ?, " DB_NOW_MS " + ?)",
                     DB_ARGS(db_text(call->name), db_text(call->holder), db_number(call->ttl_ms)), &added, err);
     call->is_mine = met || added;
     return rc;
@@ -186,7 +185,7 @@ int lease_store_acquire(struct store *store, const char *name, const char *holde
 
 int lease_store_renew(struct store *store, const char *name, const char *holder, int64_t ttl_ms, struct err *err) {
     uint64_t met = 0;
-    int rc = store_run(store, "UPDATE leases SET expires_at_ms = " NOW_MS " + ? WHERE name = ? AND holder = ?",
+    int rc = store_run(store, "UPDATE leases SET expires_at_ms = " DB_NOW_MS " + ? WHERE name = ? AND holder = ?",
                        DB_ARGS(db_number(ttl_ms), db_text(name), db_text(holder)), &met, err);
     if (rc || met)
         return rc;
@@ -199,6 +198,7 @@ int lease_store_release(struct store *store, const char *name, const char *holde
 }
 
 int lease_store_load(struct store *store, const char *name, struct lease *out, struct err *err) {
-    return store_query_row(store, "SELECT holder, expires_at_ms - " NOW_MS " FROM leases WHERE name = ?", DB_ARGS(db_text(name)),
-                           DB_INTO(DB_TO(out->holder), DB_TO(out->left_ms)), "nobody holds this lease", err);
+    return store_query_row(store, "SELECT holder, expires_at_ms - " DB_NOW_MS " FROM leases WHERE name = ?",
+                           DB_ARGS(db_text(name)), DB_INTO(DB_TO(out->holder), DB_TO(out->left_ms)), "nobody holds this lease",
+                           err);
 }

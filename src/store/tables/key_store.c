@@ -218,8 +218,6 @@ int key_store_purge(struct store *store, int64_t now_ms, unsigned *deleted, stru
 
 /* -- sealed values as a whole -------------------------------------------------------------------------------------- */
 
-#define SEALED_NOW_MS "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
-
 int seal_store_load_choice(struct store *store, char key_id[SEAL_STORE_ID_BYTES], struct err *err) {
     char read[SEAL_STORE_ID_BYTES] = "";
     int rc = store_query_row(store, "SELECT master_key_id FROM installation WHERE id = 1", DB_ARGS_NONE, DB_INTO(DB_TO(read)),
@@ -250,7 +248,7 @@ int seal_store_list_replicas(struct store *store, struct seal_replica_list *out,
     static const struct member members[] = {
         MEMBER_AS(seal_replica, id, "id", NULL),
         MEMBER_AS(seal_replica, name, "name", NULL),
-        MEMBER_AS(seal_replica, heartbeat_age_ms, "IF(heartbeat_at_ms = 0, -1, " SEALED_NOW_MS " - heartbeat_at_ms)", NULL),
+        MEMBER_AS(seal_replica, heartbeat_age_ms, "IF(heartbeat_at_ms = 0, -1, " DB_NOW_MS " - heartbeat_at_ms)", NULL),
         MEMBER_AS(seal_replica, key_ids, "master_key_ids", NULL),
         MEMBERS_END,
     };
