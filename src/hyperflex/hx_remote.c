@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "http_client.h"
-#include "replica_store.h"
+#include "lease_store.h"
 
 #define CALLS_MAX 12 /* of one try: a login, a renewal, a login again, and what is read */
 #define LEASE_NAME_BYTES (sizeof("hx:") + UUID_TEXT_BYTES)

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "hx.h"
 #include "hx_store.h"
+#include "lease_store.h"
 #include "limits.h"
 #include "replica_store.h"
 #include "secret.h"

@@ -6,7 +6,7 @@
 
 #include "clock.h"
 #include "hx_store.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "str.h"
 
 static bool search_tells(const struct hx_addresses *found, const struct hx_connection *connection) {

@@ -23,6 +23,8 @@ src_store_libstore_a_SOURCES = \
     src/store/core/db_table.h \
     src/store/core/group_commit.c \
     src/store/core/group_commit.h \
+    src/store/core/lease_store.c \
+    src/store/core/lease_store.h \
     src/store/core/migrate.c \
     src/store/core/migrate.h \
     src/store/core/refused_rows.c \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "lease_store.h"
 #include "release_file.h"
 #include "release_source.h"
 #include "release_store.h"

@@ -5,7 +5,7 @@
 
 #include "clock.h"
 #include "key_store.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "sessions.h"
 #include "signing_keys.h"
 #include "signon_state.h"

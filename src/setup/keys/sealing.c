@@ -11,7 +11,7 @@
 
 #include "audit_store.h"
 #include "clock.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "str.h"
 
 #define LEASE "reseal"

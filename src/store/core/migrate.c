@@ -10,7 +10,7 @@
 #include "db_conn.h"
 #include "db_table.h"
 #include "digest.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "store_schema.h"
 #include "store_tx.h"
 #include "str.h"

@@ -6,7 +6,7 @@
 #include "audit_tx.h"
 #include "change_store.h"
 #include "clock.h"
-#include "replica_store.h"
+#include "lease_store.h"
 
 int store_new(const struct store_options *options, struct store **out, struct err *err) {
     _cleanup_(audit_side_free) struct audit_side *side = NULL;

@@ -10,7 +10,7 @@
 #include "event_store.h"
 #include "hashmap.h"
 #include "inventory.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "str.h"
 #include "uuid.h"
 

@@ -8,11 +8,11 @@
 #include "clock.h"
 #include "event_plan.h"
 #include "event_store.h"
+#include "lease_store.h"
 #include "link.h"
 #include "log.h"
 #include "metric.h"
 #include "platform_store.h"
-#include "replica_store.h"
 #include "str.h"
 #include "vim_event.h"
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "clock.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "platform_links.h"
 #include "store.h"
 #include "str.h"

@@ -5,7 +5,7 @@
 
 #include "clock.h"
 #include "discovery.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "link.h"
 #include "metric.h"
 #include "str.h"

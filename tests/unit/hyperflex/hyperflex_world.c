@@ -10,6 +10,7 @@
 #include "hyperflex_world.h"
 #include "hx_addresses.h"
 #include "inventory.h"
+#include "lease_store.h"
 #include "peer_store.h"
 #include "platform_links.h"
 #include "platform_store.h"

@@ -15,7 +15,7 @@
 #include "clock.h"
 #include "db_stmt.h"
 #include "fsutil.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "store_tx.h"
 #include "str.h"
 #include "uuid.h"

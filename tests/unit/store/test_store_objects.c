@@ -7,6 +7,7 @@
 
 #include "audit_store.h"
 #include "change_store.h"
+#include "lease_store.h"
 #include "vcenter_store.h"
 #include "replica_store.h"
 #include "key_store.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "db_stmt.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "store_tx.h"
 
 static int create(void **state) {

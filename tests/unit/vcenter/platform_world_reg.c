@@ -6,7 +6,7 @@
 #include "audit_store.h"
 #include "extension_record.h"
 #include "inventory.h"
-#include "replica_store.h"
+#include "lease_store.h"
 #include "snapshot.h"
 #include "metric.h"
 #include "platform_world.h"
