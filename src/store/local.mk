@@ -31,8 +31,6 @@ src_store_libstore_a_SOURCES = \
     src/store/core/refused_rows.h \
     src/store/core/release_store.c \
     src/store/core/release_store.h \
-    src/store/core/replica_store.c \
-    src/store/core/replica_store.h \
     src/store/core/store_new.c \
     src/store/core/store.h \
     src/store/core/store_schema.h \
@@ -65,6 +63,8 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/platform_store.h \
     src/store/tables/record_tx.c \
     src/store/tables/record_tx.h \
+    src/store/tables/replica_store.c \
+    src/store/tables/replica_store.h \
     src/store/tables/session_store.c \
     src/store/tables/session_store.h \
     src/store/tables/session_tx.h \
