@@ -31,11 +31,11 @@ src_store_libstore_a_SOURCES = \
     src/store/core/refused_rows.h \
     src/store/core/release_store.c \
     src/store/core/release_store.h \
-    src/store/core/store_new.c \
     src/store/core/store.h \
     src/store/core/store_schema.h \
     src/store/core/store_tx.c \
     src/store/core/store_tx.h \
+    src/store/store_new.c \
     src/store/tables/cluster_store.c \
     src/store/tables/cluster_store.h \
     src/store/tables/cluster_tx.h \

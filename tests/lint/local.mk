@@ -37,7 +37,7 @@ tests/lint/flags.txt: Makefile
 	  for folder in src/model/access src/model/cluster src/model/core src/model/hx src/model/vsphere; do echo "$$folder $(src_model_libmodel_a_CPPFLAGS)"; done; \
 	  echo 'src/config $(src_config_libconfig_a_CPPFLAGS)'; \
 	  echo 'src/token $(src_token_libtoken_a_CPPFLAGS)'; \
-	  for folder in src/store/audit src/store/core src/store/tables; do echo "$$folder $(src_store_libstore_a_CPPFLAGS)"; done; \
+	  for folder in src/store src/store/audit src/store/core src/store/tables; do echo "$$folder $(src_store_libstore_a_CPPFLAGS)"; done; \
 	  for folder in src/vim/admin src/vim/core src/vim/inventory src/vim/session; do echo "$$folder $(src_vim_libvim_a_CPPFLAGS)"; done; \
 	  echo 'src/hx $(src_hx_libhx_a_CPPFLAGS)'; \
 	  echo 'src/ldap $(src_ldap_libldap_kaas_a_CPPFLAGS)'; \
