@@ -5,10 +5,8 @@
 #include <stdlib.h>
 
 #include "http_client.h"
-#include "lease_store.h"
 
 #define CALLS_MAX 12 /* of one try: a login, a renewal, a login again, and what is read */
-#define LEASE_NAME_BYTES (sizeof("hx:") + UUID_TEXT_BYTES)
 
 struct hx_remote *hx_remote_of(struct remote *remote) {
     return (struct hx_remote *)(void *)remote;
@@ -73,10 +71,6 @@ int hx_remote_request(struct hyperflex *h, const char *hx_id, unsigned bits, uns
 
 /* -- alone ------------------------------------------------------------------------------------------------------------------- */
 
-static void hx_remote_lease_name(const struct hx_remote *at, char out[LEASE_NAME_BYTES]) {
-    (void)snprintf(out, LEASE_NAME_BYTES, "hx:%s", at->remote.id);
-}
-
 /* A lease holds for all of this replica, so this comes first. */
 static int hx_remote_enter_here(struct hx_remote *at, bool waits, struct err *err) {
     LOCKED(&at->remote.lock);
@@ -100,26 +94,19 @@ static void hx_remote_leave_here(struct hx_remote *at) {
 
 int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err) {
     const struct hyperflex_options *options = &at->h->options;
-    char lease[LEASE_NAME_BYTES];
-    bool is_mine = false;
+    char name[LEASE_NAME_BYTES];
     int rc = hx_remote_enter_here(at, waits, err);
     if (rc)
         return rc;
-    hx_remote_lease_name(at, lease);
-    rc = lease_store_acquire(options->store, lease, store_replica_name(options->store), CALLS_MAX * options->call_timeout_ms,
-                             &is_mine, err);
-    if (!rc && !is_mine)
-        rc = err_set(err, ERR_BUSY, "another replica asks this HX cluster just now; try again shortly");
+    (void)snprintf(name, sizeof(name), "hx:%s", at->remote.id);
+    rc = lease_store_take(options->store, name, CALLS_MAX * options->call_timeout_ms, &at->fence, err);
     if (rc)
         hx_remote_leave_here(at);
     return rc;
 }
 
 void hx_remote_leave(struct hx_remote *at) {
-    struct store *store = at->h->options.store;
-    char lease[LEASE_NAME_BYTES];
-    hx_remote_lease_name(at, lease);
-    (void)lease_store_release(store, lease, store_replica_name(store), NULL);
+    lease_store_give_back(at->h->options.store, &at->fence);
     hx_remote_leave_here(at);
 }
 

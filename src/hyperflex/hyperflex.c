@@ -10,7 +10,6 @@
 #include "clock.h"
 #include "hx.h"
 #include "hx_store.h"
-#include "lease_store.h"
 #include "limits.h"
 #include "replica_store.h"
 #include "secret.h"
@@ -158,7 +157,7 @@ void hyperflex_sign_out(struct hyperflex *h) {
         if (list.items[i].token_at_ms && visit_load_token(&v, list.items[i].hx_id)) {
             visit_give_back(&v);
             v.status->token_at_ms = 0;
-            (void)hx_store_save_status(h->options.store, v.status, &none, NULL, NULL);
+            (void)hx_store_save_status(h->options.store, v.status, &none, NULL, NULL, NULL);
         }
         visit_end(&v);
     }

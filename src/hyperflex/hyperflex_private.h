@@ -11,6 +11,7 @@
 #include "hx_store.h"
 #include "hyperflex.h"
 #include "json.h"
+#include "lease_store.h"
 #include "remotes.h"
 #include "uuid.h"
 
@@ -44,6 +45,7 @@ struct hx_remote {
     struct hyperflex *h;
     pthread_cond_t left; /* with the remote's lock, which guards what follows: it has become free, or is to be ended */
     bool is_entered;
+    struct lease_fence fence; /* of whoever has entered */
     struct hx_client *client; /* of the visit under way; NULL: there is none */
     struct http_client *peer; /* of the sign-in under way; likewise */
     struct hx_status status;  /* as of the last tick; hx_id NULL: it has no connection */

@@ -86,7 +86,7 @@ static int peers_try(struct hx_remote *at, const struct actor *actor, struct hx_
     line = peers_make_line(h, actor, &(struct audit_event){.action = "hx_peer.state", .object_id = peer->hx_id});
     line.event.result = peer->result.state == HX_PEER_OK ? err_slug(0) : "upstream_error";
     line.event.reason = peer->result.state == HX_PEER_OK ? peer->result.signed_in_as : peer->result.reason;
-    rc = peer_store_save_result(h->options.store, peer, &line, &is_news, err);
+    rc = peer_store_save_result(h->options.store, peer, &line, &at->fence, &is_news, err);
     if (!rc && is_news && h->options.on_peer_news)
         h->options.on_peer_news(h->options.arg, peer);
     return rc;

@@ -259,6 +259,11 @@ struct audit_record publish_line(const struct publication *p, bool is_wanted, co
     return audit_record_make(p->actor, &event);
 }
 
+/* Of a visit that has the HX cluster alone; when its connection is removed, there is none. */
+static const struct lease_fence *publish_fence(const struct publication *p) {
+    return p->visit->at ? &p->visit->at->fence : NULL;
+}
+
 /* The nonce of a request, and what it is of, are stored before the request is sent: any replica may be asked for it meanwhile. */
 static int publish_keep_nonce(struct publication *p, const char *nonce, const struct strbuf *body, struct err *err) {
     uint8_t sha256[DIGEST_SHA256_BYTES];
@@ -267,7 +272,7 @@ static int publish_keep_nonce(struct publication *p, const char *nonce, const st
     digest_sha256(body->len ? body->data : "", body->len, sha256);
     str_hex(sha256, sizeof(sha256), p->row->body_sha256);
     p->row->nonce_until_ms = clock_wall_ms() + PUBLISH_NONCE_MS;
-    return hx_publication_store_save(p->h->options.store, p->row, NULL, err);
+    return hx_publication_store_save(p->h->options.store, p->row, NULL, publish_fence(p), err);
 }
 
 static void publish_make_nonce(char out[PUBLISH_NONCE_CHARS + 1]) {
@@ -403,7 +408,7 @@ static int publish_save(struct publication *p, struct err *err) {
                                            .reason = row->reason[0] ? row->reason : hx_publication_state_name(row->state)});
     if (is_news)
         row->since_ms = row->tried_at_ms;
-    int rc = hx_publication_store_save(p->h->options.store, row, is_news ? &line : NULL, err);
+    int rc = hx_publication_store_save(p->h->options.store, row, is_news ? &line : NULL, publish_fence(p), err);
     if (!rc && is_news && p->h->options.on_published)
         p->h->options.on_published(p->h->options.arg, row);
     return rc;

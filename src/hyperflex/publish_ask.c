@@ -45,7 +45,7 @@ static int publish_wish(struct publication *p, const char *hx_id, bool is_wanted
         row->since_ms = clock_wall_ms();
         row->reason[0] = row->detail[0] = row->remedy[0] = '\0';
     }
-    return hx_publication_store_save(p->h->options.store, row, &line, err);
+    return hx_publication_store_save(p->h->options.store, row, &line, NULL, err);
 }
 
 int hyperflex_publish(struct hyperflex *h, const struct actor *actor, const char *hx_id, bool is_wanted,

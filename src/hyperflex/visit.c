@@ -91,7 +91,7 @@ static int token_keep(struct hx_visit *v, struct err *err) {
         rc = visit_seal(v->h, v->connection->hx_id, HX_SECRET_TOKEN, text.data, &sealed, err);
     v->status->token_at_ms = clock_wall_ms();
     if (!rc)
-        rc = hx_store_save_status(v->h->options.store, v->status, &sealed, NULL, err);
+        rc = hx_store_save_status(v->h->options.store, v->status, &sealed, NULL, &v->at->fence, err);
     if (rc) {
         (void)hx_revoke(v->client, &v->token, NULL);
         hx_token_done(&v->token);
@@ -207,7 +207,7 @@ static int visit_login_alone(struct hx_visit *v, struct err *err) {
         rc = err_set(err, ERR_CONFIG, "no password is kept for it");
     v->status->next_login_at_ms = rc ? v->status->next_login_at_ms : clock_wall_ms() + HYPERFLEX_LOGIN_GAP_MS;
     if (!rc)
-        rc = hx_store_save_status(v->h->options.store, v->status, NULL, NULL, err);
+        rc = hx_store_save_status(v->h->options.store, v->status, NULL, NULL, &v->at->fence, err);
     if (rc)
         return rc;
     rc = hx_login(v->client, v->connection->user_name, password, &v->token, &why);
@@ -374,7 +374,7 @@ static int visit_save(struct hx_visit *v, bool is_news, struct err *err) {
                                 .result = is_good ? err_slug(0) : "upstream_error",
                                 .reason = is_good ? s->facts.name : s->remote.reason};
     const struct audit_record line = audit_record_make(v->actor, &event);
-    int rc = hx_store_save_status(v->h->options.store, s, NULL, is_news ? &line : NULL, err);
+    int rc = hx_store_save_status(v->h->options.store, s, NULL, is_news ? &line : NULL, &v->at->fence, err);
     if (!rc && is_news && v->h->options.on_news)
         v->h->options.on_news(v->h->options.arg, s);
     return rc;

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "lease_store.h"
 
+#include <stdio.h>
+
 #include "db_stmt.h"
 #include "store_tx.h"
 
@@ -53,4 +55,60 @@ int lease_store_load(struct store *store, const char *name, struct lease *out, s
     return store_query_row(store, "SELECT holder, expires_at_ms - " DB_NOW_MS " FROM leases WHERE name = ?",
                            DB_ARGS(db_text(name)), DB_INTO(DB_TO(out->holder), DB_TO(out->left_ms)), "nobody holds this lease",
                            err);
+}
+
+/* -- with a number ------------------------------------------------------------------------------------------------------------- */
+
+struct lease_taking {
+    const char *holder;
+    int64_t ttl_ms;
+    struct lease_fence *fence;
+};
+
+/* Numbers begin with the time in microseconds, since a lease that is given back leaves no row. */
+#define NOW_US "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
+
+static int lease_take(struct store_tx *tx, void *arg, struct err *err) {
+    const struct lease_taking *call = arg;
+    struct db_conn *conn = store_tx_conn(tx);
+    const char *name = call->fence->name;
+    uint64_t met = 0, added = 0;
+    int rc = db_run(conn,
+                    "UPDATE leases SET fence = GREATEST(fence + 1, " NOW_US "), expires_at_ms = " DB_NOW_MS " + ?, holder = ?"
+                    " WHERE name = ? AND (holder = ? OR expires_at_ms <= " DB_NOW_MS ")",
+                    DB_ARGS(db_number(call->ttl_ms), db_text(call->holder), db_text(name), db_text(call->holder)), &met, err);
+    if (!rc && !met) /* IGNORE: somebody holds it, or was quicker to make the row */
+        rc = db_run(conn,
+                    "INSERT IGNORE INTO leases (name, holder, expires_at_ms, fence) VALUES (?, ?, " DB_NOW_MS " + ?, " NOW_US ")",
+                    DB_ARGS(db_text(name), db_text(call->holder), db_number(call->ttl_ms)), &added, err);
+    if (!rc && !met && !added)
+        return err_set(err, ERR_BUSY, "another replica is at it just now; try again shortly");
+    return rc ? rc
+              : db_query_number(conn, "SELECT fence FROM leases WHERE name = ?", DB_ARGS(db_text(name)), &call->fence->number,
+                                err);
+}
+
+int lease_store_take(struct store *store, const char *name, int64_t ttl_ms, struct lease_fence *out, struct err *err) {
+    struct lease_taking call = {.holder = store_replica_name(store), .ttl_ms = ttl_ms, .fence = out};
+    *out = (struct lease_fence){.number = 0};
+    (void)snprintf(out->name, sizeof(out->name), "%s", name);
+    return store_tx(store, lease_take, &call, err);
+}
+
+void lease_store_give_back(struct store *store, const struct lease_fence *fence) {
+    (void)store_run(store, "DELETE FROM leases WHERE name = ? AND holder = ? AND fence = ?",
+                    DB_ARGS(db_text(fence->name), db_text(store_replica_name(store)), db_number(fence->number)), NULL, NULL);
+}
+
+/* By the holder as well: a program before takes a lease over and leaves the number. */
+int lease_tx_check(struct store_tx *tx, const struct lease_fence *fence, struct err *err) {
+    int64_t count = 0;
+    if (!fence)
+        return 0;
+    int rc = db_query_number(
+        store_tx_conn(tx), "SELECT COUNT(*) FROM leases WHERE name = ? AND holder = ? AND fence = ? LOCK IN SHARE MODE",
+        DB_ARGS(db_text(fence->name), db_text(store_replica_name(store_tx_store(tx))), db_number(fence->number)), &count, err);
+    if (rc || count)
+        return rc;
+    return err_set(err, ERR_PRECONDITION, "the lease \"%s\" is no longer ours: nothing was written", fence->name);
 }

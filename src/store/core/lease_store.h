@@ -26,3 +26,21 @@ struct lease {
 };
 /* Reads who holds the lease. ERR_NOT_FOUND if nobody ever did, or it was given back. */
 int lease_store_load(struct store *store, const char *name, struct lease *out, struct err *err);
+
+/* -- leases whose holder writes by a number ---------------------------------------------------------------------------- */
+
+/* A replica that was paused does not know that it has lost its lease. So what it writes names the lease's number, which rises with each holder, and is written
+ * only while that is in force. */
+#define LEASE_NAME_BYTES 101
+struct lease_fence {
+    char name[LEASE_NAME_BYTES];
+    int64_t number;
+};
+/* Takes the lease for this replica (store_replica_name), with a new number. ERR_BUSY while another replica holds it. */
+int lease_store_take(struct store *store, const char *name, int64_t ttl_ms, struct lease_fence *out, struct err *err);
+/* Gives it back, if it is this replica's still. */
+void lease_store_give_back(struct store *store, const struct lease_fence *fence);
+
+struct store_tx;
+/* For the beginning of a transaction that writes what the lease is for: ERR_PRECONDITION if its number is no longer in force. NULL: 0. */
+int lease_tx_check(struct store_tx *tx, const struct lease_fence *fence, struct err *err);

@@ -24,13 +24,14 @@ int hx_publication_store_load(struct store *store, const char *hx_id, struct hx_
 }
 
 int hx_publication_store_save(struct store *store, struct hx_publication *row, const struct audit_record *audit,
-                              struct err *err) {
+                              const struct lease_fence *fence, struct err *err) {
     int rc = record_store_write(store,
                                 &(struct record_write){.table = &publication_table,
                                                        .how = row->version_no ? RECORD_UPDATE : RECORD_INSERT,
                                                        .record = row,
                                                        .change = CHANGE_KIND_COUNT,
-                                                       .audit = audit},
+                                                       .audit = audit,
+                                                       .fence = fence},
                                 err);
     if (!rc)
         row->version_no++;

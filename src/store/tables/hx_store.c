@@ -139,13 +139,14 @@ static int status_keep_token(struct store_tx *tx, const struct record_write *wri
 }
 
 int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
-                         const struct audit_record *audit, struct err *err) {
+                         const struct audit_record *audit, const struct lease_fence *fence, struct err *err) {
     int rc = record_store_write(store,
                                 &(struct record_write){.table = &hx_status_table,
                                                        .how = RECORD_UPDATE,
                                                        .record = status,
                                                        .change = CHANGE_KIND_COUNT,
                                                        .audit = audit,
+                                                       .fence = fence,
                                                        .after = status_keep_token,
                                                        .arg = token},
                                 err);

@@ -10,6 +10,8 @@
 #include "hx_connection.h"
 #include "store.h"
 
+struct lease_fence;
+
 /* Reads all. *out (uninitialised) is given back by hx_connection_list_done, hx_status_list_done. */
 int hx_store_list(struct store *store, struct hx_connection_list *out, struct err *err);
 int hx_store_list_statuses(struct store *store, struct hx_status_list *out, struct err *err);
@@ -45,9 +47,10 @@ struct hx_removal {
 int hx_store_delete(struct store *store, const struct hx_removal *removal, struct err *err);
 
 /* Replaces the status with status->version_no, and raises that number. `token` replaces the stored token (bytes NULL: removes it); a NULL `token` leaves
- * it. ERR_PRECONDITION, ERR_NOT_FOUND: the connection was set anew or removed meanwhile. */
+ * it. `fence`: of the lease under which it was found out; NULL: of none. ERR_PRECONDITION, ERR_NOT_FOUND: the connection was set anew or removed meanwhile, or
+ * the lease is no longer ours. */
 int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
-                         const struct audit_record *audit, struct err *err);
+                         const struct audit_record *audit, const struct lease_fence *fence, struct err *err);
 
 /* -- credentials that HX clusters of a vCenter inherit ----------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "peer_store.h"
 
+#include "lease_store.h"
+
 #include <stdlib.h>
 
 #include "audit_tx.h"
@@ -51,6 +53,7 @@ int peer_store_delete(struct store *store, const struct peer_removal *removal, s
 /* -- what came of it ------------------------------------------------------------------------------------------------------- */
 
 struct peer_save {
+    const struct lease_fence *fence;
     const struct hx_peer *peer;
     const struct audit_record *audit;
     bool is_news;
@@ -80,7 +83,9 @@ static int peer_store_save_over(struct store_tx *tx, struct peer_save *call, con
 static int peer_save(struct store_tx *tx, void *arg, struct err *err) {
     struct peer_save *call = arg;
     struct db_records seen = {0};
-    int rc = db_table_query(store_tx_conn(tx), &peer_table, " WHERE hx_cluster_id = ? FOR UPDATE",
+    int rc = lease_tx_check(tx, call->fence, err);
+    if (!rc)
+        rc = db_table_query(store_tx_conn(tx), &peer_table, " WHERE hx_cluster_id = ? FOR UPDATE",
                             DB_ARGS(db_text(call->peer->hx_id)), &seen, err);
     call->is_news = false;
     if (!rc)
@@ -89,9 +94,9 @@ static int peer_save(struct store_tx *tx, void *arg, struct err *err) {
     return rc;
 }
 
-int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, bool *is_news,
-                           struct err *err) {
-    struct peer_save call = {.peer = peer, .audit = audit};
+int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit,
+                           const struct lease_fence *fence, bool *is_news, struct err *err) {
+    struct peer_save call = {.peer = peer, .audit = audit, .fence = fence};
     int rc = store_tx(store, peer_save, &call, err);
     if (!rc)
         *is_news = call.is_news;

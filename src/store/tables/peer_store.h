@@ -9,6 +9,8 @@
 #include "platform.h"
 #include "store.h"
 
+struct lease_fence;
+
 /* Reads all. *out (uninitialised) is given back by hx_peer_list_done. */
 int peer_store_list(struct store *store, struct hx_peer_list *out, struct err *err);
 /* Reads one; freed by hx_peer_free. ERR_NOT_FOUND. */
@@ -29,6 +31,6 @@ struct peer_removal {
 int peer_store_delete(struct store *store, const struct peer_removal *removal, struct err *err);
 
 /* Stores peer->result. If its state or reason differs from the stored one, *is_news is set, the line `audit` is appended and since_ms is set. A peer that was
- * changed meanwhile stays as it is. */
-int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, bool *is_news,
-                           struct err *err);
+ * changed meanwhile stays as it is. ERR_PRECONDITION: the lease of `fence` (NULL: none) is no longer ours. */
+int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit,
+                           const struct lease_fence *fence, bool *is_news, struct err *err);

@@ -3,6 +3,7 @@
 #include "record_tx.h"
 
 #include "audit_tx.h"
+#include "lease_store.h"
 
 int record_tx_end(struct store_tx *tx, enum change_kind kind, const char *id, const struct audit_record *audit, struct err *err) {
     int rc = kind == CHANGE_KIND_COUNT ? 0 : store_tx_note_change(tx, kind, id, err);
@@ -14,7 +15,9 @@ static int record_write(struct store_tx *tx, void *arg, struct err *err) {
     struct db_conn *conn = store_tx_conn(tx);
     const char *key = w->how == RECORD_DELETE ? w->key : db_table_key(w->table, w->record);
     const bool is_removal = w->how == RECORD_DELETE;
-    int rc = w->before ? w->before(tx, w, err) : 0;
+    int rc = lease_tx_check(tx, w->fence, err);
+    if (!rc && w->before)
+        rc = w->before(tx, w, err);
     if (!rc && is_removal) /* as long as it has a name */
         rc = audit_tx_append(tx, w->audit, 1, err);
     if (rc)

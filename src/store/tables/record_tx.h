@@ -14,6 +14,7 @@
 int record_tx_end(struct store_tx *tx, enum change_kind kind, const char *id, const struct audit_record *audit, struct err *err);
 
 enum record_how { RECORD_INSERT, RECORD_UPDATE, RECORD_DELETE };
+struct lease_fence;
 struct record_write;
 /* A step of the transaction before or after the row is written. */
 typedef int record_step_fn(struct store_tx *tx, const struct record_write *write, struct err *err);
@@ -28,6 +29,7 @@ struct record_write {
     int64_t version_no;               /* of delete; 0: whatever it is now */
     enum change_kind change;          /* noted by the key; CHANGE_KIND_COUNT: none */
     const struct audit_record *audit; /* NULL: none */
+    const struct lease_fence *fence;  /* NULL: none; else ERR_PRECONDITION unless it is in force */
     record_step_fn *before, *after;   /* NULL: nothing to do there */
     const void *arg;                  /* of these two */
 };

@@ -99,7 +99,8 @@ int hx_store_put(struct store *store, const struct hx_connection *connection, co
 }
 
 int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
-                         const struct audit_record *audit, struct err *err) {
+                         const struct audit_record *audit, const struct lease_fence *fence, struct err *err) {
+    (void)fence;
     (void)store, (void)audit;
     if (++hw.saves >= hw.saves_max)
         return err_set(err, ERR_DATABASE, "the database is away");
@@ -177,7 +178,8 @@ int hx_publication_store_load(struct store *store, const char *hx_id, struct hx_
 }
 
 int hx_publication_store_save(struct store *store, struct hx_publication *row, const struct audit_record *audit,
-                              struct err *err) {
+                              const struct lease_fence *fence, struct err *err) {
+    (void)fence;
     (void)store, (void)audit, (void)err;
     row->version_no++;
     hx_publication_free(hw.publication);
@@ -230,8 +232,9 @@ int peer_store_delete(struct store *store, const struct peer_removal *removal, s
     return err_set(err, ERR_INTERNAL, "nobody removes a peer here");
 }
 
-int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit, bool *is_news,
-                           struct err *err) {
+int peer_store_save_result(struct store *store, const struct hx_peer *peer, const struct audit_record *audit,
+                           const struct lease_fence *fence, bool *is_news, struct err *err) {
+    (void)fence;
     (void)store, (void)peer, (void)audit, (void)is_news;
     return err_set(err, ERR_INTERNAL, "nobody signs in here");
 }
@@ -282,6 +285,16 @@ unsigned store_get_replica(const struct store *store) {
 const char *store_replica_name(const struct store *store) {
     (void)store;
     return "one";
+}
+
+int lease_store_take(struct store *store, const char *name, int64_t ttl_ms, struct lease_fence *out, struct err *err) {
+    (void)store, (void)ttl_ms;
+    out->number = 1;
+    return hw.taken_lease && str_starts(name, hw.taken_lease) ? err_set(err, ERR_BUSY, "another replica is at it") : 0;
+}
+
+void lease_store_give_back(struct store *store, const struct lease_fence *fence) {
+    (void)store, (void)fence;
 }
 
 int lease_store_acquire(struct store *store, const char *name, const char *holder, int64_t ttl_ms, bool *is_mine,

@@ -8,7 +8,6 @@
 #include "remotes.h"
 #include "worker_pool.h"
 
-
 /* A made-up system. */
 struct thing {
     struct remote remote; /* first */

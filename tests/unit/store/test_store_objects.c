@@ -8,6 +8,7 @@
 #include "audit_store.h"
 #include "change_store.h"
 #include "lease_store.h"
+#include "store_tx.h"
 #include "vcenter_store.h"
 #include "replica_store.h"
 #include "key_store.h"
@@ -327,6 +328,38 @@ static void test_leases(void **state) {
     ASSERT_CODE(lease_store_renew(store, "job", "b", 1, &err), ERR_CONFLICT, &err);
 }
 
+static int check_fence(struct store_tx *tx, void *fence, struct err *why) {
+    return lease_tx_check(tx, fence, why);
+}
+
+/* A replica that was paused and wakes writes nothing. */
+static void test_fences(void **state) {
+    struct lease_fence first, second, third;
+    bool is_mine;
+    struct err err = {0};
+    (void)state;
+    ASSERT_OK(lease_store_take(store, "fenced", 60000, &first, &err), &err);
+    ASSERT_OK(store_tx(store, check_fence, &first, &err), &err);
+    fixture_exec("UPDATE leases SET expires_at_ms = 1 WHERE name = 'fenced'"); /* nobody else wants it: it is ours still */
+    ASSERT_OK(store_tx(store, check_fence, &first, &err), &err);
+    ASSERT_OK(lease_store_acquire(store, "fenced", "a program before", 60000, &is_mine, &err), &err);
+    assert_true(is_mine);
+    ASSERT_CODE(store_tx(store, check_fence, &first, &err), ERR_PRECONDITION, &err);
+    ASSERT_CODE(lease_store_take(store, "fenced", 60000, &second, &err), ERR_BUSY, &err);
+    lease_store_give_back(store, &first);
+    ASSERT_CODE(lease_store_take(store, "fenced", 60000, &second, &err), ERR_BUSY, &err);
+    fixture_exec("UPDATE leases SET expires_at_ms = 1 WHERE name = 'fenced'");
+    ASSERT_OK(lease_store_take(store, "fenced", 60000, &second, &err), &err);
+    assert_true(second.number > first.number);
+    ASSERT_CODE(store_tx(store, check_fence, &first, &err), ERR_PRECONDITION, &err);
+    ASSERT_OK(store_tx(store, check_fence, &second, &err), &err);
+    lease_store_give_back(store, &second);
+    ASSERT_CODE(store_tx(store, check_fence, &second, &err), ERR_PRECONDITION, &err);
+    ASSERT_OK(lease_store_take(store, "fenced", 60000, &third, &err), &err);
+    assert_true(third.number > second.number);
+    ASSERT_OK(store_tx(store, check_fence, NULL, &err), &err);
+}
+
 static void *acquire_at_once(void *arg) {
     struct err err = {0};
     bool is_mine = false;
@@ -408,6 +441,7 @@ int main(void) {
         EACH(test_rotation_of_signing_keys),
         EACH(test_one_first_key),
         EACH(test_leases),
+        EACH(test_fences),
         EACH(test_one_holder),
         EACH(test_audit),
         EACH(test_installation),
