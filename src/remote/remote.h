@@ -65,6 +65,7 @@ struct remote *remote_ref(struct remote *remote);
 void remote_unref(struct remote *remote); /* NULL is allowed; never frees: the set frees it after it has retired it */
 CLEANUP_DEFINE(struct remote, remote_unref);
 
+/* The state now. Does not block. */
 enum remote_state remote_get_state(struct remote *remote);
 /* True once another one takes its place, its object is gone, or the service stops. */
 bool remote_is_retired(struct remote *remote);
