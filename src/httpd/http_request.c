@@ -99,6 +99,13 @@ bool http_request_unref(struct http_request *req) {
     return atomic_fetch_sub_explicit(&req->refs, 1, memory_order_acq_rel) == 1;
 }
 
+void http_request_keep_for_next(struct http_request *req, void *data, void (*destroy)(void *)) {
+    if (req->next_data && req->next_destroy)
+        req->next_destroy(req->next_data);
+    req->next_data = data;
+    req->next_destroy = destroy;
+}
+
 void http_request_destroy(struct http_request *req) {
     http_request_set_data(req, NULL, NULL);
     http_request_keep_for_next(req, NULL, NULL);

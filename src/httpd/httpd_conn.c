@@ -12,13 +12,6 @@
 
 /* -- what one request leaves for the next one of its connection ---------------------------------------------------- */
 
-void http_request_keep_for_next(struct http_request *req, void *data, void (*destroy)(void *)) {
-    if (req->next_data && req->next_destroy)
-        req->next_destroy(req->next_data);
-    req->next_data = data;
-    req->next_destroy = destroy;
-}
-
 void *http_request_take_kept(struct http_request *req) {
     void *data = req->conn ? req->conn->kept : NULL;
     if (data)
