@@ -89,7 +89,7 @@ struct httpd_peers {
     struct peer_trust trust;
 };
 
-/* Counters that keep a few clients from using up connections, requests and memory (httpd_conn.c). */
+/* Counters that keep a few clients from using up connections, requests and memory (httpd_press.c). */
 #define HTTPD_PRESS_SLOTS 4096U
 
 struct httpd_press {
@@ -201,7 +201,7 @@ void httpd_handle_make_error(struct http_request *req, const struct err *err, st
 void httpd_request_release(
     struct http_request *req); /* drops a reference; the last one calls the after hook and frees the request */
 
-/* httpd_conn.c: limits that keep a few clients from using up shared resources */
+/* httpd_press.c: limits that keep a few clients from using up shared resources */
 
 /* Counts a connection by its peer's address; trusted proxies are not counted. Ends it at once if the address has too many. */
 void httpd_press_begin(struct http_conn *conn, const uint8_t addr[16]);

@@ -17,6 +17,7 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/httpd_handle.c \
     src/httpd/httpd_listen.c \
     src/httpd/httpd_notice.c \
+    src/httpd/httpd_press.c \
     src/httpd/httpd_private.h \
     src/httpd/httpd_recv.c \
     src/httpd/httpd_slow.c \
