@@ -71,7 +71,7 @@ static void make_answer(struct http_request *req, const struct err *err, struct 
         httpd_handle_identify(req);
     req->is_prepared = req->is_early = true;
     http_response_init(&resp);
-    httpd_handle_make_error(req, err, &resp);
+    httpd_answer_make_error(req, err, &resp);
     put_head(&resp, out);
     strbuf_add(out, resp.body.data, resp.body.len);
     req->sent_status = resp.status;

@@ -188,6 +188,13 @@ unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every 
 bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the worker pool was quicker */
 void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
 
+/* httpd_answer.c */
+/* Answers the request, in its server thread: with what its handler made, or with an error by its result or by how its wait ended. MHD_NO: the library is to
+ * close the connection. */
+enum MHD_Result httpd_answer(struct http_request *req);
+/* Makes the answer for an error, with all header fields but those that frame the message. */
+void httpd_answer_make_error(struct http_request *req, const struct err *err, struct http_response *resp);
+
 /* httpd_handle.c: the library's callbacks */
 void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd);
 enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
@@ -196,8 +203,6 @@ void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **contex
 /* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
 struct http_request *httpd_handle_new(struct http_conn *conn, const char *target);
 void httpd_handle_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
-/* Makes the answer for an error, with all header fields but those that frame the message. */
-void httpd_handle_make_error(struct http_request *req, const struct err *err, struct http_response *resp);
 void httpd_request_release(
     struct http_request *req); /* drops a reference; the last one calls the after hook and frees the request */
 

@@ -12,6 +12,7 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/http_text.h \
     src/httpd/httpd.c \
     src/httpd/httpd.h \
+    src/httpd/httpd_answer.c \
     src/httpd/httpd_conn.c \
     src/httpd/httpd_early.c \
     src/httpd/httpd_handle.c \
