@@ -188,6 +188,13 @@ unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every 
 bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the worker pool was quicker */
 void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
 
+/* httpd_request.c */
+/* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
+struct http_request *httpd_handle_new(struct http_conn *conn, const char *target);
+void httpd_handle_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
+void httpd_request_release(
+    struct http_request *req); /* drops a reference; the last one calls the after hook and frees the request */
+
 /* httpd_answer.c */
 /* Answers the request, in its server thread: with what its handler made, or with an error by its result or by how its wait ended. MHD_NO: the library is to
  * close the connection. */
@@ -200,11 +207,6 @@ void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *
 enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
                                      const char *version, const char *upload, size_t *upload_bytes, void **context);
 void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
-/* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
-struct http_request *httpd_handle_new(struct http_conn *conn, const char *target);
-void httpd_handle_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
-void httpd_request_release(
-    struct http_request *req); /* drops a reference; the last one calls the after hook and frees the request */
 
 /* httpd_press.c: limits that keep a few clients from using up shared resources */
 

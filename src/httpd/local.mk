@@ -21,6 +21,7 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/httpd_press.c \
     src/httpd/httpd_private.h \
     src/httpd/httpd_recv.c \
+    src/httpd/httpd_request.c \
     src/httpd/httpd_slow.c \
     src/httpd/httpd_sweep.c \
     src/httpd/httpd_tls.c \
