@@ -68,7 +68,7 @@ static void put_head(const struct http_response *resp, struct strbuf *out) {
 static void make_answer(struct http_request *req, const struct err *err, struct strbuf *out) {
     struct http_response resp;
     if (!req->is_prepared)
-        httpd_handle_identify(req);
+        httpd_request_identify(req);
     req->is_prepared = req->is_early = true;
     http_response_init(&resp);
     httpd_answer_make_error(req, err, &resp);
@@ -110,7 +110,7 @@ void httpd_early_answer(unsigned status, const char *why) {
     struct err err = {0};
     if (!conn || !session_of(conn) || !describe(status, why, &err))
         return;
-    struct http_request *req = conn->request ? conn->request : httpd_handle_new(conn, "?");
+    struct http_request *req = conn->request ? conn->request : httpd_request_new(conn, "?");
     if (!req)
         return;
     (void)httpd_early_refuse(req, req->err.code ? &req->err : &err);

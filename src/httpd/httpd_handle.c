@@ -13,7 +13,7 @@
 void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd) {
     struct httpd *httpd = cls;
     struct http_conn *conn = httpd_conn_of(mhd);
-    struct http_request *req = conn ? httpd_handle_new(conn, target) : NULL;
+    struct http_request *req = conn ? httpd_request_new(conn, target) : NULL;
     if (!req)
         return NULL; /* httpd_handle_request closes the connection */
     conn->request = req;
@@ -136,7 +136,7 @@ static enum MHD_Result handle_headers(struct http_request *req, const char *meth
     req->is_http10 = str_eq(version, "HTTP/1.0");
     http_request_set_method(req, method);
     collect_head(req, method, url, version);
-    httpd_handle_identify(req);
+    httpd_request_identify(req);
     if (!req->result)
         httpd_handle_set_result(req, http_target_check(req, &req->err));
     if (!req->result)

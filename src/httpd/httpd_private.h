@@ -190,8 +190,8 @@ void httpd_slow_gone(struct http_conn *conn);                     /* in the swee
 
 /* httpd_request.c */
 /* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
-struct http_request *httpd_handle_new(struct http_conn *conn, const char *target);
-void httpd_handle_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
+struct http_request *httpd_request_new(struct http_conn *conn, const char *target);
+void httpd_request_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
 void httpd_request_release(
     struct http_request *req); /* drops a reference; the last one calls the after hook and frees the request */
 

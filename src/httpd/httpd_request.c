@@ -6,7 +6,7 @@
 
 #define ID_PREFIX_BYTES 18U /* of a UUID: up to its third hyphen */
 
-struct http_request *httpd_handle_new(struct http_conn *conn, const char *target) {
+struct http_request *httpd_request_new(struct http_conn *conn, const char *target) {
     struct httpd *httpd = conn->httpd;
     struct http_request *req = http_request_new(httpd, httpd->options.room_bytes, target);
     if (!req)
@@ -37,7 +37,7 @@ static void make_id(char out[HTTP_REQUEST_ID_BYTES]) {
 }
 
 /* Of a header that was not taken over whole nothing is believed: what a proxy wrote into it may be missing. */
-void httpd_handle_identify(struct http_request *req) {
+void httpd_request_identify(struct http_request *req) {
     const struct http_conn *conn = req->conn;
     const bool is_proxy = conn->is_proxy && !req->result;
     const char *id = is_proxy || conn->httpd->is_unix ? http_request_header(req, "X-Request-ID") : NULL;
