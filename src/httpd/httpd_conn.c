@@ -219,7 +219,7 @@ static void conn_begin(struct httpd *httpd, struct MHD_Connection *mhd, void **c
 
 /* The library closes the descriptor after this call, so until then the sweeper may still use it. */
 static void conn_end(struct httpd *httpd, struct http_conn *conn) {
-    httpd_early_forget(conn);
+    httpd_recv_forget(conn);
     httpd_kept_drop(conn);
     httpd_press_end(conn);
     pthread_mutex_lock(&httpd->lock);

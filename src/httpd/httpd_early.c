@@ -14,18 +14,6 @@
 #include "httpd_private.h"
 #include "str.h"
 
-/* What this thread was called for last: the library works on one connection at a time, and each of its reads, and each request that it begins or ends, passes by here. */
-static _Thread_local struct http_conn *current;
-
-void httpd_early_note(struct http_conn *conn) {
-    current = conn;
-}
-
-void httpd_early_forget(struct http_conn *conn) {
-    if (current == conn)
-        current = NULL;
-}
-
 #define ANSWER_BYTES_MAX 8192U
 
 static ssize_t push_nowhere(gnutls_transport_ptr_t ptr, const void *data, size_t n) {
@@ -106,7 +94,7 @@ bool httpd_early_refuse(struct http_request *req, const struct err *err) {
 }
 
 void httpd_early_answer(unsigned status, const char *why) {
-    struct http_conn *conn = current;
+    struct http_conn *conn = httpd_recv_current();
     struct err err = {0};
     if (!conn || !session_of(conn) || !describe(status, why, &err))
         return;

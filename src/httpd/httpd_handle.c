@@ -17,7 +17,7 @@ void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *
     if (!req)
         return NULL; /* httpd_handle_request closes the connection */
     conn->request = req;
-    httpd_early_note(conn);
+    httpd_recv_note(conn);
     atomic_fetch_add_explicit(&httpd->requests, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&httpd->requests_alive, 1, memory_order_relaxed);
     return req;
@@ -244,7 +244,7 @@ enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, cons
     (void)cls, (void)mhd;
     if (!req)
         return MHD_NO;
-    httpd_early_note(req->conn);
+    httpd_recv_note(req->conn);
     if (!req->is_prepared)
         return handle_headers(req, method, url, version);
     if (*upload_bytes)
@@ -261,7 +261,7 @@ void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **contex
         return;
     req->is_delivered = code == MHD_REQUEST_TERMINATED_COMPLETED_OK || req->is_early;
     req->conn->request = NULL;
-    httpd_early_note(req->conn);
+    httpd_recv_note(req->conn);
     if (req->is_suspended) /* resumed, but the connection broke before it was asked for the answer */
         httpd_slow_end(req);
     httpd_conn_enter(req->conn, CONN_HEADER);

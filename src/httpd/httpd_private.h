@@ -147,8 +147,6 @@ struct httpd {
 unsigned httpd_threads(unsigned wanted);
 
 /* httpd_early.c: answers in place of those that the library makes by itself. Server thread only. */
-void httpd_early_note(struct http_conn *conn);   /* this thread now works on this connection */
-void httpd_early_forget(struct http_conn *conn); /* the connection ends */
 /* Answers in place of the library, which is about to answer with this status for this reason. */
 void httpd_early_answer(unsigned status, const char *why);
 /* Answers a request whose header leaves the library no memory for an answer; the library then has to close the connection. False if that cannot be done. */
@@ -156,6 +154,10 @@ bool httpd_early_refuse(struct http_request *req, const struct err *err);
 
 /* httpd_recv.c: makes the session's received bytes pass through httpd_recv_take; `conn` is passed to the session's pull function. */
 void httpd_recv_begin(gnutls_session_t session, struct http_conn *conn);
+/* Which connection this thread works on, so that what the library says is known to be about it. */
+void httpd_recv_note(struct http_conn *conn);   /* this one from now on */
+void httpd_recv_forget(struct http_conn *conn); /* it ends: no longer this one */
+struct http_conn *httpd_recv_current(void);     /* NULL: none */
 /* Removes from n received bytes at `data` those that the library is not to see, and returns how many are left. */
 size_t httpd_recv_take(struct http_conn *conn, char *data, size_t n);
 

@@ -25,6 +25,22 @@ __attribute__((constructor)) static void find_record_recv(void) {
     memcpy(&record_recv, &found, sizeof(found)); /* as POSIX has it, in words of C */
 }
 
+/* What this thread was called for last: the library works on one connection at a time, and each of its reads, and each request that it begins or ends, passes by here. */
+static _Thread_local struct http_conn *current;
+
+void httpd_recv_note(struct http_conn *conn) {
+    current = conn;
+}
+
+void httpd_recv_forget(struct http_conn *conn) {
+    if (current == conn)
+        current = NULL;
+}
+
+struct http_conn *httpd_recv_current(void) {
+    return current;
+}
+
 void httpd_recv_begin(gnutls_session_t session, struct http_conn *conn) {
     gnutls_transport_set_ptr2(session, conn, (gnutls_transport_ptr_t)(intptr_t)conn->fd);
     gnutls_db_set_ptr(session, (void *)(uintptr_t)&ours); /* there is no database of sessions that would use it */
@@ -94,7 +110,7 @@ __attribute__((visibility("default"))) ssize_t gnutls_record_recv(gnutls_session
     ssize_t got = 0;
     size_t left = 0;
     if (conn)
-        httpd_early_note(conn);
+        httpd_recv_note(conn);
     do {
         got = record_recv(session, data, n);
         if (!conn || got <= 0)
