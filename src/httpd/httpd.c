@@ -91,7 +91,7 @@ static int start_library(struct httpd *httpd, struct err *err) {
                                    {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     httpd->mhd = MHD_start_daemon(
-        flags, 0, httpd_accepts, httpd, httpd_handle_request, httpd, MHD_OPTION_EXTERNAL_LOGGER, httpd_notice_log,
+        flags, 0, httpd_accepts, httpd, httpd_handle_request, httpd, MHD_OPTION_EXTERNAL_LOGGER, httpd_early_log,
         httpd, /* first, so that it gets every message */
         MHD_OPTION_LISTEN_SOCKET, httpd->listen_fd, MHD_OPTION_ARRAY, o->threads > 1 ? pool : none, MHD_OPTION_ARRAY,
         httpd->is_tls ? tls : none, MHD_OPTION_CONNECTION_LIMIT, o->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

@@ -93,7 +93,7 @@ bool httpd_early_refuse(struct http_request *req, const struct err *err) {
     return true;
 }
 
-void httpd_early_answer(unsigned status, const char *why) {
+static void answer_early(unsigned status, const char *why) {
     struct http_conn *conn = httpd_recv_current();
     struct err err = {0};
     if (!conn || !session_of(conn) || !describe(status, why, &err))
@@ -104,4 +104,18 @@ void httpd_early_answer(unsigned status, const char *why) {
     (void)httpd_early_refuse(req, req->err.code ? &req->err : &err);
     if (req != conn->request)
         http_request_destroy(req);
+}
+
+/* What the library says before it answers by itself, with the status and the text of the page. */
+#define REFUSAL "Error processing request (HTTP response code is %u ('%s'))"
+
+void httpd_early_log(void *cls, const char *fmt, va_list args) {
+    if (str_starts(fmt, REFUSAL)) {
+        va_list copy;
+        va_copy(copy, args);
+        const unsigned status = va_arg(copy, unsigned);
+        answer_early(status, va_arg(copy, const char *));
+        va_end(copy);
+    }
+    httpd_notice_log(cls, fmt, args);
 }

@@ -48,9 +48,6 @@ static const struct {
     {"Not enough memory in pool", NOTICE_BAD_REQUEST},
 };
 
-/* Said before it answers by itself, with the status and the text of the page. */
-#define REFUSAL "Error processing request (HTTP response code is %u ('%s'))"
-
 static enum notice_kind httpd_notice_find_kind(const char *fmt) {
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (str_starts(fmt, known[i].start))
@@ -69,21 +66,14 @@ void httpd_notice_note(struct httpd *httpd, enum notice_kind kind) {
     httpd_notice_tell(httpd, kind, kinds[kind].text);
 }
 
-void httpd_notice_log(void *cls, const char *fmt, va_list args) {
+void httpd_notice_log(struct httpd *httpd, const char *fmt, va_list args) {
     enum notice_kind kind = httpd_notice_find_kind(fmt);
     char raw[NOTICE_TEXT_BYTES];
-    if (str_starts(fmt, REFUSAL)) {
-        va_list copy;
-        va_copy(copy, args);
-        const unsigned status = va_arg(copy, unsigned);
-        httpd_early_answer(status, va_arg(copy, const char *));
-        va_end(copy);
-    }
     if (kinds[kind].text) {
-        httpd_notice_tell(cls, kind, kinds[kind].text);
+        httpd_notice_tell(httpd, kind, kinds[kind].text);
         return;
     }
     (void)vsnprintf(raw, sizeof(raw), fmt, args);
     raw[strcspn(raw, "\r\n")] = '\0';
-    httpd_notice_tell(cls, kind, raw);
+    httpd_notice_tell(httpd, kind, raw);
 }

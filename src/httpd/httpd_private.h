@@ -147,8 +147,8 @@ struct httpd {
 unsigned httpd_threads(unsigned wanted);
 
 /* httpd_early.c: answers in place of those that the library makes by itself. Server thread only. */
-/* Answers in place of the library, which is about to answer with this status for this reason. */
-void httpd_early_answer(unsigned status, const char *why);
+/* The library's log, for httpd_notice_log; answers in its place when it says that it is about to. */
+void httpd_early_log(void *cls, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 /* Answers a request whose header leaves the library no memory for an answer; the library then has to close the connection. False if that cannot be done. */
 bool httpd_early_refuse(struct http_request *req, const struct err *err);
 
@@ -231,7 +231,8 @@ bool httpd_press_cuts(const struct http_conn *conn, int phase, int64_t now_ms);
 
 /* httpd_notice.c */
 void httpd_notice_note(struct httpd *httpd, enum notice_kind kind); /* a notice of ours, with a fixed text */
-void httpd_notice_log(void *cls, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+/* A message of the library. */
+void httpd_notice_log(struct httpd *httpd, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 
 /* httpd_tls.c */
 int httpd_tls_load(struct httpd *httpd, const char *cert_pem, const char *key_pem, struct err *err);
