@@ -179,8 +179,6 @@ int httpd_sweep_start(struct httpd *httpd, struct err *err);
 void httpd_sweep_stop(struct httpd *httpd);
 void httpd_sweep_done(struct httpd *httpd);
 void httpd_sweep_linger(struct httpd *httpd, int fd); /* lock held */
-void httpd_sweep_watch(struct http_conn *conn);       /* lock held: tells httpd_slow_gone when the client closes */
-void httpd_sweep_unwatch(struct http_conn *conn);     /* lock held */
 
 /* httpd_slow.c */
 void httpd_slow_start(struct http_request *req);                  /* in the server thread: suspends */

@@ -4,6 +4,8 @@
  * While suspended the library looks neither at the clock nor at the client, and stopping it then aborts the process. So every wait
  * has a deadline of ours, and ends exactly once: by the worker pool (SLOW_DONE), the sweeper (SLOW_EXPIRED, SLOW_GONE) or the stop (SLOW_STOPPED), whoever swaps
  * the state first. Only that one resumes. After an expiry the worker pool still uses the request, so the request holds all it needs itself. */
+#include <sys/epoll.h>
+
 #include "clock.h"
 #include "httpd_private.h"
 
@@ -34,13 +36,28 @@ static int run_handler(struct http_request *req, bool is_canceled) {
 
 static void slow_run(void *arg, bool is_canceled);
 
+/* With the lock held: the sweeper calls httpd_slow_gone when the client closes its side. */
+static void watch_client(struct http_conn *conn) {
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = conn};
+    if (conn->is_watched || !conn->httpd->has_sweeper)
+        return;
+    conn->is_watched = epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_ADD, conn->fd, &event) == 0;
+    conn->is_kept |= conn->is_watched;
+}
+
+static void unwatch_client(struct http_conn *conn) {
+    if (conn->is_watched)
+        (void)epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
+    conn->is_watched = false;
+}
+
 /* The connection is there as long as the wait has not ended, which takes the lock for everybody but us. */
 static void begin_waiting(struct http_request *req) {
     struct httpd *httpd = req->httpd;
     pthread_mutex_lock(&httpd->lock);
     if (atomic_load(&req->slow_state) == SLOW_WAITING) {
         req->deadline_ms = req->wait_until_ms + httpd->options.slow_timeout_ms;
-        httpd_sweep_watch(req->conn);
+        watch_client(req->conn);
     }
     pthread_mutex_unlock(&httpd->lock);
     req->wait_until_ms = 0;
@@ -79,7 +96,7 @@ static void set_waiting(struct http_request *req, struct http_request *waiting) 
     pthread_mutex_lock(&req->httpd->lock);
     req->conn->waiting = waiting;
     if (!waiting)
-        httpd_sweep_unwatch(req->conn);
+        unwatch_client(req->conn);
     pthread_mutex_unlock(&req->httpd->lock);
 }
 

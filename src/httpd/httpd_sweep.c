@@ -56,22 +56,7 @@ void httpd_sweep_linger(struct httpd *httpd, int fd) {
     httpd->lingers[httpd->lingers_count++] = (struct http_linger){copy, clock_mono_ms() + LINGER_MS};
 }
 
-void httpd_sweep_watch(struct http_conn *conn) {
-    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = conn};
-    if (conn->is_watched || !conn->httpd->has_sweeper)
-        return;
-    conn->is_watched = epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_ADD, conn->fd, &event) == 0;
-    conn->is_kept |= conn->is_watched;
-}
-
-void httpd_sweep_unwatch(struct http_conn *conn) {
-    if (conn->is_watched)
-        (void)epoll_ctl(conn->httpd->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
-    conn->is_watched = false;
-}
-
-/* An event that was fetched before its connection ended still names it: such connections are freed here, between two fetches. */
-/* Frees what httpd->ended holds; by the sweeper or when it has ended. */
+/* An event that was fetched before its connection ended still names it: such connections are freed here, by the sweeper between two fetches or when it has ended. */
 static void free_ended(struct httpd *httpd) {
     pthread_mutex_lock(&httpd->lock);
     struct http_conn *conn = httpd->ended;
