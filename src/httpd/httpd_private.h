@@ -170,7 +170,9 @@ void httpd_conn_notify(void *cls, struct MHD_Connection *mhd, void **context, en
 struct http_conn *httpd_conn_of(struct MHD_Connection *mhd);          /* NULL if memory ran out when it began */
 void httpd_conn_enter(struct http_conn *conn, enum conn_phase phase); /* sets phase and its deadline */
 void httpd_conn_keep(struct http_request *req); /* moves what the request leaves for the next one to the connection */
-/* TLS handshakes that wait for their clients, suspended. */
+
+/* httpd_handshake.c: TLS handshakes that wait for their clients, suspended. */
+void httpd_handshake_begin(struct http_conn *conn);   /* nothing without TLS */
 void httpd_handshake_ready(struct http_conn *conn);   /* in the sweeper: the client has sent something */
 void httpd_handshake_resume_all(struct httpd *httpd); /* after the sweeper has ended */
 

@@ -16,6 +16,7 @@ src_httpd_libhttpd_a_SOURCES = \
     src/httpd/httpd_conn.c \
     src/httpd/httpd_early.c \
     src/httpd/httpd_handle.c \
+    src/httpd/httpd_handshake.c \
     src/httpd/httpd_listen.c \
     src/httpd/httpd_notice.c \
     src/httpd/httpd_press.c \
