@@ -143,72 +143,18 @@ struct httpd {
     struct log_limit notices[NOTICE_COUNT_];
 };
 
-/* httpd.c: the number of threads to start; `wanted` 0: one for each core. */
-unsigned httpd_threads(unsigned wanted);
+/* Each of these files calls those above it only. */
 
-/* httpd_early.c: answers in place of those that the library makes by itself. Server thread only. */
-/* The library's log, for httpd_notice_log; answers in its place when it says that it is about to. */
-void httpd_early_log(void *cls, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
-/* Answers a request whose header leaves the library no memory for an answer; the library then has to close the connection. False if that cannot be done. */
-bool httpd_early_refuse(struct http_request *req, const struct err *err);
+/* httpd_notice.c */
+void httpd_notice_note(struct httpd *httpd, enum notice_kind kind); /* a notice of ours, with a fixed text */
+/* A message of the library. */
+void httpd_notice_log(struct httpd *httpd, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 
-/* httpd_recv.c: makes the session's received bytes pass through httpd_recv_take; `conn` is passed to the session's pull function. */
-void httpd_recv_begin(gnutls_session_t session, struct http_conn *conn);
-/* Which connection this thread works on, so that what the library says is known to be about it. */
-void httpd_recv_note(struct http_conn *conn);   /* this one from now on */
-void httpd_recv_forget(struct http_conn *conn); /* it ends: no longer this one */
-struct http_conn *httpd_recv_current(void);     /* NULL: none */
-/* Removes from n received bytes at `data` those that the library is not to see, and returns how many are left. */
-size_t httpd_recv_take(struct http_conn *conn, char *data, size_t n);
-
-/* httpd_listen.c: makes the listening socket; sets listen_fd, is_unix, port, unix_path. */
+/* httpd_listen.c */
+unsigned httpd_threads(unsigned wanted); /* how many to start; 0: one for each core */
+/* Makes the listening socket; sets listen_fd, is_unix, port, unix_path. */
 int httpd_listen_open(struct httpd *httpd, struct err *err);
 void httpd_listen_close(struct httpd *httpd);
-
-/* httpd_conn.c */
-void httpd_conn_notify(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
-struct http_conn *httpd_conn_of(struct MHD_Connection *mhd);          /* NULL if memory ran out when it began */
-void httpd_conn_enter(struct http_conn *conn, enum conn_phase phase); /* sets phase and its deadline */
-void httpd_conn_keep(struct http_request *req); /* moves what the request leaves for the next one to the connection */
-
-/* httpd_handshake.c: TLS handshakes that wait for their clients, suspended. */
-void httpd_handshake_begin(struct http_conn *conn);   /* nothing without TLS */
-void httpd_handshake_ready(struct http_conn *conn);   /* in the sweeper: the client has sent something */
-void httpd_handshake_resume_all(struct httpd *httpd); /* after the sweeper has ended */
-
-/* httpd_sweep.c */
-int httpd_sweep_start(struct httpd *httpd, struct err *err);
-void httpd_sweep_stop(struct httpd *httpd);
-void httpd_sweep_done(struct httpd *httpd);
-void httpd_sweep_linger(struct httpd *httpd, int fd); /* lock held */
-
-/* httpd_slow.c */
-void httpd_slow_start(struct http_request *req);                  /* in the server thread: suspends */
-void httpd_slow_hold(struct http_request *req, int64_t ms);       /* in the server thread: suspends; the sweeper resumes */
-void httpd_slow_end(struct http_request *req);                    /* in the server thread: after the resume */
-unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every wait; returns how many */
-bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the worker pool was quicker */
-void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
-
-/* httpd_request.c */
-/* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
-struct http_request *httpd_request_new(struct http_conn *conn, const char *target);
-void httpd_request_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
-void httpd_request_release(
-    struct http_request *req); /* drops a reference; the last one calls the after hook and frees the request */
-
-/* httpd_answer.c */
-/* Answers the request, in its server thread: with what its handler made, or with an error by its result or by how its wait ended. MHD_NO: the library is to
- * close the connection. */
-enum MHD_Result httpd_answer(struct http_request *req);
-/* Makes the answer for an error, with all header fields but those that frame the message. */
-void httpd_answer_make_error(struct http_request *req, const struct err *err, struct http_response *resp);
-
-/* httpd_handle.c: the library's callbacks */
-void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd);
-enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
-                                     const char *version, const char *upload, size_t *upload_bytes, void **context);
-void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
 
 /* httpd_press.c: limits that keep a few clients from using up shared resources */
 
@@ -229,10 +175,47 @@ void httpd_press_let_go(struct http_request *req);
 /* True if this connection is to be cut before its deadline, because connections or memory are short and it holds them without using them. */
 bool httpd_press_cuts(const struct http_conn *conn, int phase, int64_t now_ms);
 
-/* httpd_notice.c */
-void httpd_notice_note(struct httpd *httpd, enum notice_kind kind); /* a notice of ours, with a fixed text */
-/* A message of the library. */
-void httpd_notice_log(struct httpd *httpd, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+/* httpd_recv.c */
+/* Makes the session's received bytes pass through httpd_recv_take; `conn` is passed to the session's pull function. */
+void httpd_recv_begin(gnutls_session_t session, struct http_conn *conn);
+/* Which connection this thread works on, so that what the library says is known to be about it. */
+void httpd_recv_note(struct http_conn *conn);   /* this one from now on */
+void httpd_recv_forget(struct http_conn *conn); /* it ends: no longer this one */
+struct http_conn *httpd_recv_current(void);     /* NULL: none */
+/* Removes from n received bytes at `data` those that the library is not to see, and returns how many are left. */
+size_t httpd_recv_take(struct http_conn *conn, char *data, size_t n);
+
+/* httpd_handshake.c: TLS handshakes that wait for their clients, suspended. */
+void httpd_handshake_begin(struct http_conn *conn);   /* nothing without TLS */
+void httpd_handshake_ready(struct http_conn *conn);   /* in the sweeper: the client has sent something */
+void httpd_handshake_resume_all(struct httpd *httpd); /* after the sweeper has ended */
+
+/* httpd_request.c */
+/* A new request of this connection, with its target; it is in no count yet. NULL without memory. */
+struct http_request *httpd_request_new(struct http_conn *conn, const char *target);
+void httpd_request_identify(struct http_request *req); /* sets id and client, from the header fields that were read */
+/* Drops a reference; the last one calls the after hook and frees the request. */
+void httpd_request_release(struct http_request *req);
+
+/* httpd_slow.c */
+void httpd_slow_start(struct http_request *req);                  /* in the server thread: suspends */
+void httpd_slow_hold(struct http_request *req, int64_t ms);       /* in the server thread: suspends; the sweeper resumes */
+void httpd_slow_end(struct http_request *req);                    /* in the server thread: after the resume */
+unsigned httpd_slow_expire_all(struct httpd *httpd);              /* ends every wait; returns how many */
+bool httpd_slow_expire(struct http_conn *conn, bool is_stopping); /* lock held; false if the worker pool was quicker */
+void httpd_slow_gone(struct http_conn *conn);                     /* in the sweeper: the client has closed its side */
+
+/* httpd_sweep.c */
+int httpd_sweep_start(struct httpd *httpd, struct err *err);
+void httpd_sweep_stop(struct httpd *httpd);
+void httpd_sweep_done(struct httpd *httpd);
+void httpd_sweep_linger(struct httpd *httpd, int fd); /* lock held */
+
+/* httpd_conn.c */
+void httpd_conn_notify(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
+struct http_conn *httpd_conn_of(struct MHD_Connection *mhd);          /* NULL if memory ran out when it began */
+void httpd_conn_enter(struct http_conn *conn, enum conn_phase phase); /* sets phase and its deadline */
+void httpd_conn_keep(struct http_request *req); /* moves what the request leaves for the next one to the connection */
 
 /* httpd_tls.c */
 int httpd_tls_load(struct httpd *httpd, const char *cert_pem, const char *key_pem, struct err *err);
@@ -241,3 +224,22 @@ int httpd_tls_check_priority(const char *priority, struct err *err);
 extern gnutls_certificate_retrieve_function2 *const httpd_tls_retrieve;
 void httpd_peer_init(struct httpd_peers *peers);
 void httpd_peer_done(struct httpd_peers *peers);
+
+/* httpd_answer.c */
+/* Answers the request, in its server thread: with what its handler made, or with an error by its result or by how its wait ended. MHD_NO: the library is to
+ * close the connection. */
+enum MHD_Result httpd_answer(struct http_request *req);
+/* Makes the answer for an error, with all header fields but those that frame the message. */
+void httpd_answer_make_error(struct http_request *req, const struct err *err, struct http_response *resp);
+
+/* httpd_early.c: answers in place of those that the library makes by itself. Server thread only. */
+/* The library's log, for httpd_notice_log; answers in its place when it says that it is about to. */
+void httpd_early_log(void *cls, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+/* Answers a request whose header leaves the library no memory for an answer; the library then has to close the connection. False if that cannot be done. */
+bool httpd_early_refuse(struct http_request *req, const struct err *err);
+
+/* httpd_handle.c: the library's callbacks */
+void *httpd_handle_target(void *cls, const char *target, struct MHD_Connection *mhd);
+enum MHD_Result httpd_handle_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
+                                     const char *version, const char *upload, size_t *upload_bytes, void **context);
+void httpd_handle_completed(void *cls, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);
