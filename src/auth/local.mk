@@ -6,6 +6,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/accounts/access.h \
     src/auth/accounts/accounts.c \
     src/auth/accounts/accounts.h \
+    src/auth/login/gate.c \
+    src/auth/login/gate.h \
     src/auth/login/kerberos.c \
     src/auth/login/kerberos.h \
     src/auth/login/kerberos_private.h \

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "digest.h"
+#include "gate.h"
 #include "ldapdir.h"
 #include "limits.h"
 #include "passwd.h"
@@ -18,7 +19,6 @@
 #include "signon_state.h"
 #include "str.h"
 #include "strbuf.h"
-#include "throttle.h"
 #include "user_store.h"
 
 #define REASON_BYTES_MAX 1000U

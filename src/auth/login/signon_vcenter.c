@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "digest.h"
+#include "gate.h"
 #include "singleflight.h"
 #include "limits.h"
 #include "log.h"
@@ -26,7 +27,6 @@
 #include "signon_state.h"
 #include "str.h"
 #include "strbuf.h"
-#include "throttle.h"
 #include "signon_ask.h"
 
 #define CREDENTIAL_BYTES_MAX 4096U /* vCenter, user name and secret together */

@@ -1,4 +1,4 @@
-/* Slowing down guesses: counts by keys, in a table of fixed size; and the gate that passwords pass. Layer 5 (auth).
+/* Slowing down guesses: counts by keys, in a table of fixed size. Layer 5 (auth). The gate that passwords pass is gate.h.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A flood of keys evicts the counts that were touched longest ago, and costs no memory. Each key is used in one of the three ways below. */
@@ -6,11 +6,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "err.h"
-
-struct actor;
-struct signon;
 
 struct throttle;
 
@@ -48,25 +43,3 @@ int64_t throttle_take(struct throttle *throttle, const struct throttle_key *key,
 void throttle_mark(struct throttle *throttle, const struct throttle_key *key);
 /* True if throttle_mark was called for the key within the last `within_ms`. */
 bool throttle_is_marked(struct throttle *throttle, const struct throttle_key *key, int64_t within_ms);
-
-/* -- passwords --------------------------------------------------------------------------------------------------------- */
-
-#define SIGNON_FREE_TRIES 5U        /* failed tries in a row without delay, of one party at one name */
-#define SIGNON_FREE_TRIES_PARTY 50U /* of one party at any names: many people may share an address */
-
-/* Throttling of one try of a password. Zeroed it is open, and notes nothing: for credentials that nobody can guess. */
-struct gate {
-    struct signon *signon;
-    char *name;
-    uint64_t party;
-    bool is_from_fresh_site;
-};
-/* Opens the gate for one try, or refuses it. `where` is "local", "ldap:corp" or a vCenter; `account` the name there, in one spelling but for case and blanks.
- * Freed by gate_done in any case. ERR_TOO_MANY with retry_after_s, ERR_NOMEM. */
-int gate_open(struct gate *gate, struct signon *signon, const struct actor *actor, const char *where, const char *account,
-              struct err *err);
-/* Asks the throttle again. ERR_TOO_MANY with retry_after_s. */
-int gate_check(const struct gate *gate, struct err *err);
-/* Notes the outcome of the try: 0 is a success, ERR_CREDENTIALS a wrong guess; any other code is not counted. */
-void gate_note(const struct gate *gate, int rc);
-void gate_done(struct gate *gate);

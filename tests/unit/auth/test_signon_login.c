@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "clock.h"
+#include "gate.h"
 #include "limits.h"
 #include "net_addr.h"
 #include "secret.h"

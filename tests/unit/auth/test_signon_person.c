@@ -2,12 +2,12 @@
 #include "unit.h"
 
 #include "clock.h"
+#include "gate.h"
 #include "limits.h"
 #include "policy.h"
 #include "signon_state.h"
 #include "signon_world.h"
 #include "str.h"
-#include "throttle.h"
 
 #define ADMINS "sid:S-1-5-21-1-2-3-1110"
 #define USERS "sid:S-1-5-21-1-2-3-513"
