@@ -21,10 +21,6 @@ src_auth_libauth_a_SOURCES = \
     src/auth/login/signon.h \
     src/auth/login/signon_ask.c \
     src/auth/login/signon_ask.h \
-    src/auth/login/signon_options.h \
-    src/auth/login/signon_state.h \
-    src/auth/login/throttle.c \
-    src/auth/login/throttle.h \
     src/auth/rights/rights.c \
     src/auth/rights/rights.h \
     src/auth/rights/rights_cache.c \
@@ -36,6 +32,10 @@ src_auth_libauth_a_SOURCES = \
     src/auth/session/sessions.h \
     src/auth/session/signing_keys.c \
     src/auth/session/signing_keys.h \
+    src/auth/session/signon_options.h \
+    src/auth/session/signon_state.h \
+    src/auth/session/throttle.c \
+    src/auth/session/throttle.h \
     src/auth/ldapdir/ldapdir.h \
     src/auth/ldapdir/ldapdir_admin.c \
     src/auth/ldapdir/ldapdir_login.c \

@@ -1,4 +1,4 @@
-/* What sign-on keeps in memory. Layer 5 (auth); private to this folder.
+/* What sign-on keeps in memory. Layer 5 (auth); private to sign-on: for the folders session and login.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
