@@ -25,6 +25,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/rights/rights.h \
     src/auth/rights/rights_cache.c \
     src/auth/rights/rights_cache.h \
+    src/auth/rights/role_mappings.c \
+    src/auth/rights/role_mappings.h \
     src/auth/session/key_rotation.c \
     src/auth/session/live_session.c \
     src/auth/session/live_session.h \

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "code_store.h"
 #include "metric.h"
+#include "role_mappings.h"
 #include "singleflight.h"
 #include "secret.h"
 #include "session_store.h"
@@ -32,7 +33,6 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->options = *options;
     (void)pthread_mutex_init(&s->lock, NULL);
     (void)pthread_mutex_init(&s->keys_lock, NULL);
-    (void)pthread_rwlock_init(&s->rules_lock, NULL);
     for (size_t i = 0; i < SIGNON_STRIPES; i++)
         (void)pthread_mutex_init(&s->reload_locks[i], NULL);
     random_bytes(s->secret, sizeof(s->secret));
@@ -48,10 +48,11 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->bad_tokens = throttle_new();
     s->pace = throttle_new();
     s->checks = signon_checks_new();
+    s->mappings = role_mappings_new(options->maps_privileges);
     s->cache = rights_cache_new(s, &pace);
     s->shared = (struct live_shared){.cache = s->cache, .pool = group_pool_new()};
     if (!s->options.issuer || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens || !s->pace ||
-        !s->checks || !s->cache || signing_keys_new(s, err)) {
+        !s->checks || !s->mappings || !s->cache || signing_keys_new(s, err)) {
         signon_free(s);
         return err_set(err, ERR_NOMEM, "out of memory");
     }
@@ -67,8 +68,7 @@ void signon_free(struct signon *s) {
     session_table_free(s->table);
     signon_forget_plugin_people(s);
     rights_cache_free(s->cache);
-    role_mapping_list_done(&s->rules);
-    (void)pthread_rwlock_destroy(&s->rules_lock);
+    role_mappings_free(s->mappings);
     group_pool_free(s->shared.pool);
     throttle_free(s->throttle);
     throttle_free(s->known);

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "metric.h"
 #include "policy.h"
+#include "role_mappings.h"
 #include "signon_state.h"
 #include "str.h"
 
@@ -258,74 +259,18 @@ void signon_rights_tick(struct signon *s) {
     rights_cache_tick(s->cache);
 }
 
-/* -- role mappings in memory, and what they mean for sessions ------------------------------------------------------------------ */
-
-static int rights_copy_mappings(const struct role_mapping_list *from, struct role_mapping_list *out, struct err *err) {
-    out->items = calloc(from->count + 1, sizeof(*out->items));
-    if (!out->items)
-        return err_set(err, ERR_NOMEM, "no memory for role mappings");
-    for (size_t i = 0; i < from->count; i++, out->count++)
-        if (role_mapping_copy(&from->items[i], &out->items[i], err))
-            return ERR_NOMEM;
-    return 0;
-}
+/* -- what role mappings mean for sessions -------------------------------------------------------------------------------------- */
 
 int signon_list_role_mappings(struct signon *s, struct role_mapping_list *out, struct err *err) {
-    struct role_mapping_list copy = {0};
-    int rc;
-    (void)pthread_rwlock_rdlock(&s->rules_lock);
-    rc = rights_copy_mappings(&s->rules, &copy, err);
-    (void)pthread_rwlock_unlock(&s->rules_lock);
-    if (rc)
-        role_mapping_list_done(&copy);
-    else
-        *out = copy;
-    return rc;
+    return role_mappings_list(s->mappings, out, err);
 }
 
 enum role signon_mapped_role(struct signon *s, const char *principal_id, const struct group_set *groups) {
-    static const struct group_set none;
-    enum role best;
-    (void)pthread_rwlock_rdlock(&s->rules_lock);
-    best = role_mapping_best(s->rules.items, s->rules.count, principal_id, groups ? groups : &none);
-    (void)pthread_rwlock_unlock(&s->rules_lock);
-    return best;
-}
-
-static bool is_privilege_of(const struct role_mapping *m, const char *vcenter_id) {
-    return m->kind == ROLE_MAPPING_PRIVILEGE && str_eq_nocase(m->subject_id, vcenter_id);
-}
-
-static char **copy_privileges(const struct role_mapping_list *list, const char *vcenter_id, size_t *count) {
-    size_t bytes = 0;
-    char **items, *text;
-    *count = 0;
-    for (size_t i = 0; i < list->count; i++)
-        bytes += is_privilege_of(&list->items[i], vcenter_id) ? sizeof(*items) + strlen(list->items[i].privilege) + 1 : 0;
-    items = bytes ? malloc(bytes) : NULL;
-    if (!items)
-        return NULL;
-    for (size_t i = 0; i < list->count; i++)
-        *count += is_privilege_of(&list->items[i], vcenter_id);
-    text = (char *)(items + *count);
-    for (size_t i = 0, k = 0; i < list->count; i++) {
-        if (!is_privilege_of(&list->items[i], vcenter_id))
-            continue;
-        items[k++] = text;
-        text = stpcpy(text, list->items[i].privilege) + 1;
-    }
-    return items;
+    return role_mappings_best(s->mappings, principal_id, groups);
 }
 
 char **signon_mapped_privileges(struct signon *s, const char *vcenter_id, size_t *count) {
-    char **items;
-    *count = 0;
-    if (!s->options.maps_privileges)
-        return NULL;
-    (void)pthread_rwlock_rdlock(&s->rules_lock);
-    items = copy_privileges(&s->rules, vcenter_id, count);
-    (void)pthread_rwlock_unlock(&s->rules_lock);
-    return items;
+    return role_mappings_privileges(s->mappings, vcenter_id, count);
 }
 
 /* Roles are mapped to people who come by themselves. A program has its own role, whoever else may have it acts for them as a user, and so does
@@ -369,17 +314,14 @@ static void drop_changed(struct signon *s, const struct role_mapping_list *old) 
 
 /* First the rules, then the sessions: one that is made meanwhile looks at the rules after it is in the table. */
 int signon_apply_role_mappings(struct signon *s, struct err *err) {
-    struct role_mapping_list list = {0};
+    struct role_mapping_list old = {0};
     size_t count = 0;
     struct live_session **known;
-    int rc = role_mapping_store_list(s->options.store, &list, err);
+    int rc = role_mappings_load(s->mappings, s->options.store, &old, err);
     if (rc)
         return rc;
-    (void)pthread_rwlock_wrlock(&s->rules_lock);
-    SWAP(s->rules, list);
-    (void)pthread_rwlock_unlock(&s->rules_lock);
-    drop_changed(s, &list);
-    role_mapping_list_done(&list);
+    drop_changed(s, &old);
+    role_mapping_list_done(&old);
     known = session_table_list(s->table, NULL, &count);
     if (!known)
         return err_set(err, ERR_NOMEM, "out of memory");

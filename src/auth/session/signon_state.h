@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "grant_store.h"
 #include "live_session.h"
 #include "signon_options.h"
 
@@ -42,9 +41,8 @@ struct signon {
     struct throttle *bad_tokens;     /* failed checks of presented tokens */
     struct throttle *pace;           /* rate of good sign-ons; a table of its own for the same reason */
     atomic_uint sessions_max, per_s; /* struct signon_limits */
+    struct role_mappings *mappings;
     struct rights_cache *cache;
-    pthread_rwlock_t rules_lock;
-    struct role_mapping_list rules;               /* role mappings; guarded by rules_lock */
     struct live_shared shared;                    /* for sessions: `cache`, and the pool of groups */
     struct singleflight *checks;                  /* identical credentials in singleflight */
     uint8_t secret[32];                           /* keys the digests of credentials; made anew at each start */
