@@ -49,7 +49,8 @@ int signon_new(const struct signon_options *options, struct signon **out, struct
     s->pace = throttle_new();
     s->checks = signon_checks_new();
     s->mappings = role_mappings_new(options->maps_privileges);
-    s->cache = rights_cache_new(s, &pace);
+    s->asker = (struct signon_asker){options->platform, options->inventory, s->mappings};
+    s->cache = rights_cache_new(&s->asker, &pace);
     s->shared = (struct live_shared){.cache = s->cache, .pool = group_pool_new()};
     if (!s->options.issuer || !s->shared.pool || !s->table || !s->throttle || !s->known || !s->bad_tokens || !s->pace ||
         !s->checks || !s->mappings || !s->cache || signing_keys_new(s, err)) {

@@ -7,21 +7,20 @@
 #include "platform_links.h"
 #include "policy.h"
 #include "query.h"
-#include "rights.h"
-#include "signon_state.h"
+#include "role_mappings.h"
 
-int signon_ask_credential(struct signon *s, const char *vcenter_id, const struct vc_credential *credential,
+int signon_ask_credential(const struct signon_asker *asker, const char *vcenter_id, const struct vc_credential *credential,
                           struct vim_user_session *out, struct err *err) {
     _cleanup_(link_unref) struct link *link = NULL;
-    int rc = platform_find(s->options.platform, vcenter_id, &link, err);
+    int rc = platform_find(asker->platform, vcenter_id, &link, err);
     return rc ? rc : vc_people_check(link, credential, out, err);
 }
 
 /* That somebody administrates what runs there stands among what may be viewed. */
-static int ask_admin(struct signon *s, struct link *link, const struct vim_user_session *who, struct object_set *out,
-                     struct err *err) {
+static int ask_admin(const struct signon_asker *asker, struct link *link, const struct vim_user_session *who,
+                     struct object_set *out, struct err *err) {
     size_t count = 0;
-    _cleanup_free_ char **privileges = signon_mapped_privileges(s, link_id(link), &count);
+    _cleanup_free_ char **privileges = role_mappings_privileges(asker->mappings, link_id(link), &count);
     const struct vim_root_query query = {.privileges = (const char *const *)privileges, .count = count};
     struct object_ref mark;
     bool is_admin = false;
@@ -32,32 +31,32 @@ static int ask_admin(struct signon *s, struct link *link, const struct vim_user_
     return rc ? rc : object_set_add(out, &mark, err);
 }
 
-int signon_ask_rights(struct signon *s, const char *vcenter_id, const char *session_key, const char *user_name,
+int signon_ask_rights(const struct signon_asker *asker, const char *vcenter_id, const char *session_key, const char *user_name,
                       struct object_set *out, struct err *err) {
     const struct vim_user_session who = {.key = (char *)(uintptr_t)session_key, .user_name = (char *)(uintptr_t)user_name};
-    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(s->options.inventory);
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(asker->inventory);
     _cleanup_(link_unref) struct link *link = NULL;
     struct object_set objects = {0};
     int rc;
     if (!snapshot)
         return err_set(err, ERR_UNAVAILABLE, "the inventory is not loaded yet");
-    rc = platform_find(s->options.platform, vcenter_id, &link, err);
+    rc = platform_find(asker->platform, vcenter_id, &link, err);
     if (rc)
         return rc;
     rc = inventory_objects_of_interest(snapshot, vcenter_id, &objects, err);
     if (!rc)
         rc = vc_people_ask_rights(link, &who, &objects, out, err);
     object_set_done(&objects);
-    return rc ? rc : ask_admin(s, link, &who, out, err);
+    return rc ? rc : ask_admin(asker, link, &who, out, err);
 }
 
-bool signon_is_unreachable(struct signon *s, const char *vcenter_id) {
+bool signon_is_unreachable(const struct signon_asker *asker, const char *vcenter_id) {
     _cleanup_(link_unref) struct link *link = NULL;
-    return !platform_find(s->options.platform, vcenter_id, &link, NULL) && link_get_state(link) == REMOTE_FAILING;
+    return !platform_find(asker->platform, vcenter_id, &link, NULL) && link_get_state(link) == REMOTE_FAILING;
 }
 
-uint64_t signon_mark_of_interest(struct signon *s, const char *vcenter_id) {
-    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(s->options.inventory);
+uint64_t signon_mark_of_interest(const struct signon_asker *asker, const char *vcenter_id) {
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(asker->inventory);
     struct object_set objects = {0};
     uint64_t mark = 0;
     if (snapshot)
@@ -68,8 +67,9 @@ uint64_t signon_mark_of_interest(struct signon *s, const char *vcenter_id) {
     return mark ? mark : 1;
 }
 
-int signon_submit(struct signon *s, const char *vcenter_id, uint64_t party, worker_fn *fn, void *arg, struct err *err) {
+int signon_submit(const struct signon_asker *asker, const char *vcenter_id, uint64_t party, worker_fn *fn, void *arg,
+                  struct err *err) {
     _cleanup_(link_unref) struct link *link = NULL;
-    int rc = platform_find(s->options.platform, vcenter_id, &link, err);
+    int rc = platform_find(asker->platform, vcenter_id, &link, err);
     return rc ? rc : worker_pool_submit_for(link_pool(link), party, fn, arg, err);
 }

@@ -24,10 +24,10 @@
 #include "secret.h"
 #include "session_store.h"
 #include "sessions.h"
+#include "signon_ask.h"
 #include "signon_state.h"
 #include "str.h"
 #include "strbuf.h"
-#include "signon_ask.h"
 
 #define CREDENTIAL_BYTES_MAX 4096U /* vCenter, user name and secret together */
 #define SIGNON_REFUSAL_MS 2000
@@ -105,15 +105,15 @@ static int ask_vcenter(struct signon_check *c, struct outcome *o, struct err *er
     struct asked_at asked = asked_now();
     struct object_set set = {0};
     const struct vc_credential given = {.kind = c->credential.kind, .user = c->credential.user, .secret = c->credential.secret};
-    int rc = signon_ask_credential(c->signon, c->credential.vcenter_id, &given, &o->who, err);
+    int rc = signon_ask_credential(&c->signon->asker, c->credential.vcenter_id, &given, &o->who, err);
     if (rc)
         return rc;
     if (o->who.is_extension) { /* a program's standing session carries rights that no person has */
         (void)err_set(err, ERR_FORBIDDEN, "this is the session of an extension, not of a person");
         return err_remedy(err, "hand over the session or a clone ticket of the person who is signed in");
     }
-    rc = signon_ask_rights(c->signon, c->credential.vcenter_id, credential_key(&c->credential, &o->who), o->who.user_name, &set,
-                           err);
+    rc = signon_ask_rights(&c->signon->asker, c->credential.vcenter_id, credential_key(&c->credential, &o->who), o->who.user_name,
+                           &set, err);
     if (rc) {
         object_set_done(&set);
         return rc;
@@ -305,7 +305,7 @@ int signon_check_wait(struct signon_check *c, worker_fn *run, void *arg, struct 
     if (!lead) /* without `lead` the check may be over and freed by now */
         return rc;
     c->call = lead;
-    rc = signon_submit(c->signon, c->credential.vcenter_id, net_party(c->address), signon_vcenter_run_check, c, &why);
+    rc = signon_submit(&c->signon->asker, c->credential.vcenter_id, net_party(c->address), signon_vcenter_run_check, c, &why);
     if (rc) /* the worker pool is full: all checks that joined this call get the error; else the check may be over and freed by now */
         singleflight_complete(c->signon->checks, c->call, rc, NULL, &why);
     return 0;

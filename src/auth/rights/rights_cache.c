@@ -68,7 +68,7 @@ struct rights_vcenter {
 };
 
 struct rights_cache {
-    struct signon *signon;
+    const struct signon_asker *asker;
     struct rights_pace pace;
     atomic_bool is_stopped;
     pthread_mutex_t lock; /* guards the list, which only grows */
@@ -122,11 +122,11 @@ const struct object_set *shared_objects_get(const struct shared_objects *objects
 
 /* -- life -------------------------------------------------------------------------------------------------------------- */
 
-struct rights_cache *rights_cache_new(struct signon *signon, const struct rights_pace *pace) {
+struct rights_cache *rights_cache_new(const struct signon_asker *asker, const struct rights_pace *pace) {
     struct rights_cache *cache = calloc(1, sizeof(*cache));
     if (!cache)
         return NULL;
-    cache->signon = signon;
+    cache->asker = asker;
     cache->pace = *pace;
     (void)pthread_mutex_init(&cache->lock, NULL);
     cache->asked_behind = metric_get(METRIC_RIGHTS_QUESTIONS, "background");
@@ -360,7 +360,7 @@ static bool rights_note_away(struct rights_vcenter *vc, bool is_unreachable) {
 }
 
 void rights_subject_read(struct rights_subject *s, bool is_used, struct rights_known *out) {
-    bool is_unreachable = signon_is_unreachable(s->vc->cache->signon, s->vc->id);
+    bool is_unreachable = signon_is_unreachable(s->vc->cache->asker, s->vc->id);
     *out = (struct rights_known){.age_ms = -1};
     LOCKED(&s->vc->lock);
     out->is_away = rights_note_away(s->vc, is_unreachable);
@@ -573,7 +573,7 @@ static int ask_further(struct rights_subject *s, const char *session_key, struct
     s->vc->milli_tokens -= 1000;
     (void)pthread_mutex_unlock(&s->vc->lock);
     metric_add(s->vc->cache->asked_behind, 1);
-    return signon_ask_rights(s->vc->cache->signon, s->vc->id, session_key, s->user_name, out, err);
+    return signon_ask_rights(s->vc->cache->asker, s->vc->id, session_key, s->user_name, out, err);
 }
 
 /* A session that has ended has no rights, and vCenter says nothing else (vim25: unknown session, all false). Asking about the person behind it
@@ -608,7 +608,7 @@ static int look_behind_nothing(struct rights_subject *s, struct object_set *out,
 static int rights_ask(struct rights_subject *s, struct shared_objects **out, struct err *err) {
     struct asked_at asked = asked_now();
     struct object_set set = {0};
-    int rc = signon_ask_rights(s->vc->cache->signon, s->vc->id, s->session_key, s->user_name, &set, err);
+    int rc = signon_ask_rights(s->vc->cache->asker, s->vc->id, s->session_key, s->user_name, &set, err);
     if (!rc && !set.count)
         rc = look_behind_nothing(s, &set, err);
     if (rc) {
@@ -660,7 +660,7 @@ static bool send_question(struct rights_question *taken) {
     if (q)
         *q = *taken;
     if (q &&
-        !signon_submit(taken->subject->vc->cache->signon, taken->subject->vc->id, WORKER_POOL_NO_PARTY, run_question, q, NULL))
+        !signon_submit(taken->subject->vc->cache->asker, taken->subject->vc->id, WORKER_POOL_NO_PARTY, run_question, q, NULL))
         return true;
     free(q);
     rights_put_back(taken);
@@ -668,7 +668,7 @@ static bool send_question(struct rights_question *taken) {
 }
 
 static void rights_pump(struct rights_vcenter *vc) {
-    bool is_unreachable = signon_is_unreachable(vc->cache->signon, vc->id);
+    bool is_unreachable = signon_is_unreachable(vc->cache->asker, vc->id);
     struct rights_question q;
     while (next_question(vc, is_unreachable, &q))
         if (!send_question(&q))
@@ -748,8 +748,8 @@ static struct signon_wait *rights_cache_take_over(struct rights_vcenter *vc, int
 }
 
 static void rights_tick_vcenter(struct rights_vcenter *vc) {
-    uint64_t mark = signon_mark_of_interest(vc->cache->signon, vc->id);
-    bool is_unreachable = signon_is_unreachable(vc->cache->signon, vc->id);
+    uint64_t mark = signon_mark_of_interest(vc->cache->asker, vc->id);
+    bool is_unreachable = signon_is_unreachable(vc->cache->asker, vc->id);
     struct err why = {0};
     bool is_away;
     (void)pthread_mutex_lock(&vc->lock);

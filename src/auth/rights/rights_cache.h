@@ -17,8 +17,8 @@
 #include "object_ref.h"
 
 struct rights_cache;
-struct signon;
 struct rights_subject;
+struct signon_asker;
 
 #define SIGNON_RIGHTS_TICK_MS 200 /* see signon_rights_tick */
 
@@ -54,8 +54,8 @@ struct rights_pace {
     unsigned per_s;   /* questions to one vCenter; RIGHTS_BURST_S seconds' worth may go out at once after a pause */
 };
 
-/* Makes an empty cache; `signon` asks the vCenters. NULL without memory. */
-struct rights_cache *rights_cache_new(struct signon *signon, const struct rights_pace *pace);
+/* Makes an empty cache; `asker`, which must live as long, asks the vCenters. NULL without memory. */
+struct rights_cache *rights_cache_new(const struct signon_asker *asker, const struct rights_pace *pace);
 void rights_cache_free(struct rights_cache *cache); /* all subjects must have been given back; NULL is allowed */
 
 /* A person at a vCenter. Borrowed. */

@@ -23,8 +23,8 @@
 #include "rights_cache.h"
 #include "secret.h"
 #include "session_store.h"
-#include "signon_state.h"
 #include "signon_ask.h"
+#include "signon_state.h"
 #include "str.h"
 #include "throttle.h"
 #include "token.h"
@@ -521,7 +521,7 @@ int signon_lookup_rights(struct signon *s, const char *vcenter_id, const char *p
     if (!colon || !colon[1])
         return err_set(err, ERR_NOT_FOUND, "\"%.100s\" is no principal of a vCenter", principal_id);
     name = vc_user_of(s, principal_id, colon + 1);
-    return name ? signon_ask_rights(s, vcenter_id, NULL, name, out, err) : err_set(err, ERR_NOMEM, "out of memory");
+    return name ? signon_ask_rights(&s->asker, vcenter_id, NULL, name, out, err) : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* -- further vCenters of somebody's sessions ----------------------------------------------------------------------------------- */

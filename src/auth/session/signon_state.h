@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "live_session.h"
+#include "signon_ask.h"
 #include "signon_options.h"
 
 #define SIGNON_REFUSALS_COUNT 1024U
@@ -42,7 +43,8 @@ struct signon {
     struct throttle *pace;           /* rate of good sign-ons; a table of its own for the same reason */
     atomic_uint sessions_max, per_s; /* struct signon_limits */
     struct role_mappings *mappings;
-    struct rights_cache *cache;
+    struct signon_asker asker;
+    struct rights_cache *cache;                   /* uses asker */
     struct live_shared shared;                    /* for sessions: `cache`, and the pool of groups */
     struct singleflight *checks;                  /* identical credentials in singleflight */
     uint8_t secret[32];                           /* keys the digests of credentials; made anew at each start */

@@ -551,9 +551,9 @@ static void pass_gate(void) {
         (void)nanosleep(&pause, NULL);
 }
 
-int signon_ask_credential(struct signon *signon, const char *vcenter_id, const struct vc_credential *credential,
+int signon_ask_credential(const struct signon_asker *asker, const char *vcenter_id, const struct vc_credential *credential,
                           struct vim_user_session *out, struct err *err) {
-    (void)signon;
+    (void)asker;
     assert_true(str_eq(vcenter_id, VC_A) || str_eq(vcenter_id, VC_B));
     (void)atomic_fetch_add(&sw.checks, 1);
     pass_gate();
@@ -568,10 +568,10 @@ int signon_ask_credential(struct signon *signon, const char *vcenter_id, const s
     return 0;
 }
 
-int signon_ask_rights(struct signon *signon, const char *vcenter_id, const char *session_key, const char *user_name,
+int signon_ask_rights(const struct signon_asker *asker, const char *vcenter_id, const char *session_key, const char *user_name,
                       struct object_set *out, struct err *err) {
     unsigned viewable = sw.viewable;
-    (void)signon;
+    (void)asker;
     (void)atomic_fetch_add(&sw.questions, 1);
     pass_gate();
     atomic_store(&sw.was_asked_by_key, session_key != NULL);
@@ -589,13 +589,13 @@ int signon_ask_rights(struct signon *signon, const char *vcenter_id, const char 
     return 0;
 }
 
-bool signon_is_unreachable(struct signon *signon, const char *vcenter_id) {
-    (void)signon;
+bool signon_is_unreachable(const struct signon_asker *asker, const char *vcenter_id) {
+    (void)asker;
     return atomic_load(str_eq(vcenter_id, VC_B) ? &sw.is_b_away : &sw.is_away);
 }
 
-uint64_t signon_mark_of_interest(struct signon *signon, const char *vcenter_id) {
-    (void)signon;
+uint64_t signon_mark_of_interest(const struct signon_asker *asker, const char *vcenter_id) {
+    (void)asker;
     (void)vcenter_id;
     return atomic_load(&sw.interest) + 1;
 }
@@ -609,9 +609,10 @@ static struct {
 } jobs[JOBS_MAX];
 static unsigned jobs_count;
 
-int signon_submit(struct signon *signon, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg, struct err *err) {
+int signon_submit(const struct signon_asker *asker, const char *vcenter_id, uint64_t party, worker_fn *fn, void *fn_arg,
+                  struct err *err) {
     int rc = 0;
-    (void)signon;
+    (void)asker;
     (void)vcenter_id;
     if (party != WORKER_POOL_NO_PARTY)
         sw.party = party;
