@@ -19,14 +19,14 @@ src_auth_libauth_a_SOURCES = \
     src/auth/login/signon_vcenter.h \
     src/auth/login/signon.c \
     src/auth/login/signon.h \
-    src/auth/login/signon_ask.c \
-    src/auth/login/signon_ask.h \
     src/auth/rights/rights.c \
     src/auth/rights/rights.h \
     src/auth/rights/rights_cache.c \
     src/auth/rights/rights_cache.h \
     src/auth/rights/role_mappings.c \
     src/auth/rights/role_mappings.h \
+    src/auth/rights/signon_ask.c \
+    src/auth/rights/signon_ask.h \
     src/auth/session/key_rotation.c \
     src/auth/session/live_session.c \
     src/auth/session/live_session.h \
