@@ -11,7 +11,6 @@
 #include "digest.h"
 #include "gate.h"
 #include "ldapdir.h"
-#include "limits.h"
 #include "passwd.h"
 #include "rights.h"
 #include "session_store.h"
@@ -274,24 +273,6 @@ int signon_login_person(struct signon *s, const struct actor *actor, const struc
 }
 
 /* -- asking directories again about those who are signed in ------------------------------------------------------------ */
-
-/* As with rights of a vCenter: what is known may be used for a while, but nothing new is made of it. */
-int signon_check_person(struct signon *s, struct live_session *live, struct err *err) {
-    int64_t bound_ms = s->options.directory_check_ms + KAAS_RIGHTS_GRACE_MS;
-    if (live_session_role(live) == ROLE_NONE) {
-        (void)err_set(err, ERR_FORBIDDEN, "no role is mapped to you or to one of your groups any more");
-        return err_remedy(err, "ask an administrator of this service for a role");
-    }
-    if (!live_session_who(live)->directory || clock_mono_ms() - live_session_check(live).good_ms <= bound_ms)
-        return 0;
-    (void)err_set(err, ERR_RIGHTS_UNKNOWN, "the directory \"%s\" does not answer, so the session cannot be prolonged",
-                  live_session_who(live)->directory);
-    if (err && !err->retry_after_s)
-        err->retry_after_s = 5;
-    (void)err_remedy(err, "try again in a moment; an administrator runs: kaasctl ldap test %s",
-                     live_session_who(live)->directory);
-    return ERR_RIGHTS_UNKNOWN;
-}
 
 /* One walk over the sessions; directories that have not answered in it are not asked again. */
 #define SILENT_MAX 16U

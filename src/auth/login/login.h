@@ -8,7 +8,6 @@
 #include "err.h"
 #include "principal.h"
 
-struct live_session;
 struct signon;
 struct signon_issued;
 
@@ -73,8 +72,3 @@ void signon_note_refusal(struct signon *signon, const struct actor *actor, const
  * KAAS_RIGHTS_GRACE_MS gets no further token (signon_refresh: ERR_RIGHTS_UNKNOWN); its last token works until it ends. Call it every few seconds from one
  * thread. Blocks (directories, database). */
 void signon_check_directories(struct signon *signon);
-
-/* -- for the files of this folder -------------------------------------------------------------------------------------- */
-
-/* Checks that a person of a directory may get another token now. ERR_FORBIDDEN without a role, ERR_RIGHTS_UNKNOWN. */
-int signon_check_person(struct signon *signon, struct live_session *live, struct err *err);

@@ -9,7 +9,6 @@
 #include "code_store.h"
 #include "digest.h"
 #include "live_session.h"
-#include "login.h"
 #include "rights.h"
 #include "secret.h"
 #include "sessions.h"

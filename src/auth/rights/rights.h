@@ -102,6 +102,8 @@ enum role signon_mapped_role(struct signon *signon, const char *principal_id, co
 enum signon_part_state signon_judge(const struct signon *signon, const struct rights_known *known, bool is_read);
 /* Checks that the session may get another token now. ERR_RIGHTS_UNKNOWN, ERR_SESSION_ENDED. */
 int signon_check_refresh(struct signon *signon, struct live_session *live, struct err *err);
+/* Checks that a person of a directory may get another token now. ERR_FORBIDDEN without a role, ERR_RIGHTS_UNKNOWN. */
+int signon_check_person(struct signon *signon, struct live_session *live, struct err *err);
 void signon_free_notes(struct signon *signon);
 /* The role that mappings give the bearer of a session with these groups. */
 enum role signon_map_role_of(struct signon *s, const struct principal *who, const struct group_set *groups);

@@ -15,7 +15,6 @@
 #include "clock.h"
 #include "code_store.h"
 #include "digest.h"
-#include "login.h"
 #include "metric.h"
 #include "names.h"
 #include "net_addr.h"

@@ -125,13 +125,6 @@ void session_rights_done(struct session_rights *rights) {
     memset(rights, 0, sizeof(*rights));
 }
 
-char **signon_mapped_privileges(struct signon *signon, const char *vcenter_id, size_t *count) {
-    (void)signon;
-    (void)vcenter_id;
-    *count = 0;
-    return NULL;
-}
-
 int signon_wait_rights(struct signon *signon, struct live_session *live, const char *vcenter_id, struct signon_wait *wait,
                        struct err *err) {
     (void)signon;
