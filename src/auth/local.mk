@@ -19,8 +19,6 @@ src_auth_libauth_a_SOURCES = \
     src/auth/login/signon_vcenter.h \
     src/auth/login/signon.c \
     src/auth/login/signon.h \
-    src/auth/rights/rights.c \
-    src/auth/rights/rights.h \
     src/auth/rights/rights_cache.c \
     src/auth/rights/rights_cache.h \
     src/auth/rights/role_mappings.c \
@@ -30,6 +28,8 @@ src_auth_libauth_a_SOURCES = \
     src/auth/session/key_rotation.c \
     src/auth/session/live_session.c \
     src/auth/session/live_session.h \
+    src/auth/session/session_rights.c \
+    src/auth/session/session_rights.h \
     src/auth/session/sessions.c \
     src/auth/session/sessions.h \
     src/auth/session/signing_keys.c \

@@ -12,7 +12,7 @@
 #include "gate.h"
 #include "ldapdir.h"
 #include "passwd.h"
-#include "rights.h"
+#include "session_rights.h"
 #include "session_store.h"
 #include "sessions.h"
 #include "signon_state.h"

@@ -1,5 +1,5 @@
 /* Rights that vCenters gave people: one record per (vCenter, person), shared by all sessions of that person, with the last answer; and the queue in which
- * the vCenter is asked again. Layer 5 (auth); private to this folder.
+ * the vCenter is asked again. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A *subject* is a person as a vCenter is asked about it: by session key after a cookie, else by user name. Subjects used a moment ago are *active*: they

@@ -1,4 +1,4 @@
-/* Sessions: made, read, ended, and as administrators see them; presented tokens. Layer 5 (auth). Credentials are signon_vcenter.c and login.c, rights are rights.c.
+/* Sessions: made, read, ended, and as administrators see them; presented tokens. Layer 5 (auth). Credentials are signon_vcenter.c and login.c, rights are session_rights.c.
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Checking a signature costs about 85 us, and everybody can make any number of tokens that look good until then. So checks that failed are counted, by party
@@ -18,9 +18,9 @@
 #include "metric.h"
 #include "names.h"
 #include "net_addr.h"
-#include "rights.h"
 #include "rights_cache.h"
 #include "secret.h"
+#include "session_rights.h"
 #include "session_store.h"
 #include "signon_ask.h"
 #include "signon_state.h"

@@ -89,7 +89,7 @@ int signon_verify_slow(struct signon *signon, const char *token, struct signon_b
  * (then the whole session is revoked), or when the vCenter session behind it has ended. ERR_RIGHTS_UNKNOWN when the person's rights are known by grace only. */
 int signon_refresh(struct signon *signon, const char *sid, const char *jti, struct signon_issued *out, struct err *err);
 
-/* -- for the files of this folder -------------------------------------------------------------------------------------- */
+/* -- for the other files of sign-on -------------------------------------------------------------------------------------- */
 
 /* Makes the audit line that `who` (NULL: not known) does `what` by the request of `actor`. Texts are borrowed. */
 struct audit_record signon_make_line(const struct actor *actor, const struct principal *who, const struct audit_event *what);

@@ -33,7 +33,7 @@ struct signon_part {
     enum signon_part_state state;
     struct shared_objects *objects; /* NULL when nothing is usable */
     int64_t as_of_ms;               /* wall clock: when the vCenter was asked; 0: no usable answer */
-    struct rights_subject *subject; /* private to rights.c */
+    struct rights_subject *subject; /* private to session_rights.c */
 };
 /* The person's user name at that vCenter, in its stored form; lives as long as the part. */
 const char *signon_part_user(const struct signon_part *part);
@@ -96,7 +96,7 @@ int signon_list_role_mappings(struct signon *signon, struct role_mapping_list *o
 /* The best role that is mapped to this person or to one of these groups (sealed; NULL: none), or ROLE_NONE. */
 enum role signon_mapped_role(struct signon *signon, const char *principal_id, const struct group_set *groups);
 
-/* -- for the files of this folder -------------------------------------------------------------------------------------- */
+/* -- for the other files of sign-on -------------------------------------------------------------------------------------- */
 
 /* Judges how far an answer may be used; `is_read` as in signon_use. */
 enum signon_part_state signon_judge(const struct signon *signon, const struct rights_known *known, bool is_read);

@@ -1,8 +1,8 @@
-/* Rights of the person behind a session: the union of what each of its vCenters says, and how old that may be; and the role mappings. Layer
- * 5 (auth).
- * What the vCenters said and asking them again: rights_cache.h.
+/* Rights of the person behind a session: the union of what each of its vCenters says, and how old that may be; and its role by the
+ * role mappings. Layer 5 (auth).
+ * What the vCenters said and asking them again: rights_cache.h. The mappings: role_mappings.h.
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "rights.h"
+#include "session_rights.h"
 
 #include <pthread.h>
 #include <stdio.h>
