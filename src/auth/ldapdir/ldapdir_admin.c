@@ -7,7 +7,6 @@
 #include "clock.h"
 #include "ldapdirs_private.h"
 #include "ldapdir_people.h"
-#include "kerberos.h"
 #include "ldap_text.h"
 #include "limits.h"
 #include "net_addr.h"
@@ -306,18 +305,17 @@ static void look_groups(struct ldapdir_visit *v, struct finding *f) {
 }
 
 /* The name of a service, of a realm of this directory, that the keytab has keys for; the first of its keys stands for all. */
-static bool is_our_service(const struct ldapdir_visit *v, const struct kerberos_key *key) {
-    const struct kerberos_key *first = v->wish->tokens->keys;
-    const char *at = strrchr(key->principal, '@');
-    while (!str_eq(first->principal, key->principal))
+static bool is_our_service(const struct ldapdir_visit *v, const char *const *principal) {
+    const char *const *first = v->wish->principals;
+    const char *at = strrchr(*principal, '@');
+    while (!str_eq(*first, *principal))
         first++;
-    return first == key && at && strchr(key->principal, '/') && ldap_source_serves(&v->source->row.source, at + 1);
+    return first == principal && at && strchr(*principal, '/') && ldap_source_serves(&v->source->row.source, at + 1);
 }
 
 static bool has_service(const struct ldapdir_visit *v) {
-    const struct kerberos_status *tokens = v->wish->tokens;
-    for (size_t i = 0; tokens && i < tokens->keys_count; i++)
-        if (v->source->row.source.kind == LDAP_KIND_AD && is_our_service(v, &tokens->keys[i]))
+    for (size_t i = 0; i < v->wish->principals_count; i++)
+        if (v->source->row.source.kind == LDAP_KIND_AD && is_our_service(v, &v->wish->principals[i]))
             return true;
     return false;
 }
@@ -339,16 +337,16 @@ static int test_take_service(void *arg, const struct ldap_entry *entry, struct e
 
 static int find_services(struct ldapdir_visit *v, struct services *out, struct err *err) {
     static const char *const attrs[] = {"sAMAccountName", "userAccountControl", NULL};
-    const struct kerberos_status *tokens = v->wish->tokens;
+    const struct ldapdir_test_wish *wish = v->wish;
     _cleanup_free_ char *domain = NULL;
     struct ldap_query query = {.scope = LDAP_SEARCH_SUBTREE, .attrs = attrs, .entries_max = SERVICES_MAX};
     _cleanup_strbuf_ struct strbuf filter;
     int rc;
     strbuf_init(&filter, FILTER_BYTES_MAX);
     strbuf_adds(&filter, "(|");
-    for (size_t i = 0; i < tokens->keys_count; i++) {
-        const char *principal = tokens->keys[i].principal;
-        if (!is_our_service(v, &tokens->keys[i]))
+    for (size_t i = 0; i < wish->principals_count; i++) {
+        const char *principal = wish->principals[i];
+        if (!is_our_service(v, &wish->principals[i]))
             continue;
         strbuf_adds(&filter, "(servicePrincipalName=");
         ldap_text_filter(&filter, principal, (size_t)(strrchr(principal, '@') - principal));
@@ -378,7 +376,7 @@ static void look_services(struct ldapdir_visit *v, struct finding *f) {
     if (!*services.without_pac)
         return;
     finding_say(f, FINDING_WARNING, "tickets for %.100s come without groups: it has NO_AUTH_DATA_REQUIRED%s",
-                services.without_pac, v->wish->tokens->requires_pac ? ", and auth.kerberos.require_pac refuses them" : "");
+                services.without_pac, v->wish->requires_pac ? ", and auth.kerberos.require_pac refuses them" : "");
     finding_advise(f, "clear the bit 0x2000000 of userAccountControl of that account; people get new tickets then");
 }
 

@@ -12,8 +12,6 @@
 #include "ldap_source.h"
 #include "principal.h"
 
-struct kerberos_status;
-
 /* How a source is, on this replica. */
 struct ldapdir_report {
     struct ldap_source source;
@@ -63,8 +61,10 @@ void ldapdir_test_done(struct ldapdir_test *test); /* NULL is allowed */
 struct ldapdir_test_wish {
     const char *name; /* of the source */
     const char *user; /* who is looked for; NULL: nobody */
-    const struct kerberos_status
-        *tokens; /* our keytab: the accounts of its keys are looked up, if they are of the source's realms; NULL: not */
+    /* Of the keys of our keytab, one for each key: their accounts are looked up, if they are of the source's realms. */
+    const char *const *principals;
+    size_t principals_count;
+    bool requires_pac; /* tickets without a PAC are refused */
 };
 /* Tests each server of a stored source with connections of its own. Blocks: in the worker pool `outside`. A fault of the directory is a finding, not an
  * error. ERR_NOT_FOUND, ERR_NOMEM. */

@@ -1,5 +1,6 @@
 /* Handlers of /v2/ldap: the directories that people sign in by. Layer 6 (api).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ldapdirs.h"
@@ -192,20 +193,34 @@ static json_t *test_json(const struct ldapdir_test *test) {
     return object;
 }
 
-int h_ldap_test(struct api_call *call, struct http_response *resp, struct err *err) {
+/* With the keys of our keytab. */
+static int test_with_keys(struct api_call *call, const char *user, struct ldapdir_test *out, struct err *err) {
     const struct api_options *options = &call->api->options;
+    struct ldapdir_test_wish wish = {.name = http_request_param(call->req, "name"), .user = user};
     struct kerberos_status tokens = {0};
-    const struct ldapdir_test_wish wish = {
-        .name = http_request_param(call->req, "name"), .user = json_get_string(call->body, "username"), .tokens = &tokens};
-    struct ldapdir_test test = {0};
-    int rc;
-    if (wish.user && (!*wish.user || strlen(wish.user) > 256 || str_has_control(wish.user)))
-        return err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");
-    rc = options->kerberos ? kerberos_get_status(options->kerberos, &tokens, err) : 0;
+    const char **principals;
+    int rc = options->kerberos ? kerberos_get_status(options->kerberos, &tokens, err) : 0;
     if (rc)
         return rc;
-    rc = ldapdir_test(options->ldapdirs, &wish, &test, err);
+    principals = calloc(tokens.keys_count + 1, sizeof(*principals));
+    for (size_t i = 0; principals && i < tokens.keys_count; i++)
+        principals[i] = tokens.keys[i].principal;
+    wish.principals = principals;
+    wish.principals_count = tokens.keys_count;
+    wish.requires_pac = tokens.requires_pac;
+    rc = principals ? ldapdir_test(options->ldapdirs, &wish, out, err) : err_set(err, ERR_NOMEM, "out of memory");
+    free(principals);
     kerberos_status_done(&tokens);
+    return rc;
+}
+
+int h_ldap_test(struct api_call *call, struct http_response *resp, struct err *err) {
+    const char *user = json_get_string(call->body, "username");
+    struct ldapdir_test test = {0};
+    int rc;
+    if (user && (!*user || strlen(user) > 256 || str_has_control(user)))
+        return err_set(err, ERR_UNPROCESSABLE, "the member \"username\" must have 1 to 256 characters and no control characters");
+    rc = test_with_keys(call, user, &test, err);
     if (rc)
         return rc;
     rc = reply_json(resp, 200, test_json(&test), err);
