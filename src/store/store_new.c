@@ -7,10 +7,11 @@
 #include "change_store.h"
 #include "clock.h"
 #include "lease_store.h"
+#include "session_tx.h"
 
 int store_new(const struct store_options *options, struct store **out, struct err *err) {
     _cleanup_(audit_side_free) struct audit_side *side = NULL;
-    int rc = audit_side_new(&side, err);
+    int rc = audit_side_new(session_store_write_group, &side, err);
     rc = rc ? rc : db_pool_new(options, side, out, err);
     if (!rc)
         (void)STEAL(side);

@@ -33,6 +33,15 @@ static int audit_append(struct store_tx *tx, void *arg, struct err *err) {
     return audit_tx_append(tx, batch->records, batch->count, err);
 }
 
+int audit_store_append(struct store *store, const struct audit_record *record, struct err *err) {
+    const struct audit_side *side = store_audit_side(store);
+    struct audit_append call = {.line = record};
+    group_commit_run(side->group, &call.entry, side->write_group, store);
+    if (call.entry.is_to_try_alone)
+        return audit_store_append_batch(store, record, 1, err);
+    return err_move(err, call.entry.rc, &call.entry.err);
+}
+
 void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc, const struct err *why) {
     struct audit_record line = audit_record_now(record, rc);
     char reason[2 * sizeof(why->text)];

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "digest.h"
-#include "group_commit.h"
 #include "secret.h"
 #include "str.h"
 
@@ -61,10 +60,11 @@ struct audit_texts audit_texts_of(const struct audit_event *event) {
 
 /* -- what a store holds ---------------------------------------------------------------------------------------------------------- */
 
-int audit_side_new(struct audit_side **out, struct err *err) {
+int audit_side_new(group_write_fn *write_group, struct audit_side **out, struct err *err) {
     _cleanup_(audit_side_free) struct audit_side *side = calloc(1, sizeof(*side));
     if (!side)
         return err_set(err, ERR_NOMEM, "out of memory");
+    side->write_group = write_group;
     audit_chain_init(&side->chain);
     (void)pthread_mutex_init(&side->notes.lock, NULL);
     (void)pthread_mutex_init(&side->head_lock, NULL);

@@ -11,11 +11,10 @@
 #include "audit.h"
 #include "audit_chain.h"
 #include "db_conn.h"
+#include "group_commit.h"
 #include "store_tx.h"
 
 /* -- the state of the audit log in a store: the chain, the group commit, noted refusals, the state folder, the listener ------------- */
-
-struct group_commit;
 
 /* The ends of other chains that this process has noted. All-zero: none. */
 struct audit_heads_done {
@@ -49,6 +48,7 @@ struct audit_notes {
 struct audit_side {
     struct audit_chain chain;
     struct group_commit *group;
+    group_write_fn *write_group; /* of the group; its arg is the store */
     struct audit_notes notes;
     struct audit_heads_done heads;       /* used by audit_store_note_heads only */
     char *name, *head_path;              /* name of the replica; path of the file in its state folder. NULL: it has none */
@@ -57,9 +57,17 @@ struct audit_side {
     void (*on_line)(void *arg, const struct audit_record *record); /* NULL: nobody listens */
     void *on_line_arg;
 };
-int audit_side_new(struct audit_side **out, struct err *err); /* ERR_NOMEM; freed by audit_side_free */
-void audit_side_free(struct audit_side *side);                /* NULL is allowed */
+/* `write_group` writes the entries of the group, each a struct audit_append. ERR_NOMEM; *out is freed by audit_side_free. */
+int audit_side_new(group_write_fn *write_group, struct audit_side **out, struct err *err);
+void audit_side_free(struct audit_side *side); /* NULL is allowed */
 CLEANUP_DEFINE(struct audit_side, audit_side_free);
+
+/* A line that is written with those that others append at the same time. */
+struct audit_append {
+    struct group_entry entry; /* first: the group knows this part only */
+    const struct audit_record *line;
+    void *more; /* what is written with the line, known to whoever writes the group; NULL: nothing */
+};
 
 /* The signed end, line 0, that the row of a replica is made with. False while the key has not been read (audit_store_open_key). */
 bool audit_first_head(struct store *store, unsigned replica_id, uint8_t head[AUDIT_END_BYTES]);

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "group_commit.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct group_commit {

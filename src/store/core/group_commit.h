@@ -7,6 +7,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -15,10 +16,12 @@ struct group_commit;
 
 #define GROUP_COMMIT_MAX 64 /* written at a time */
 
-/* One entry to write; it lives on the stack of the thread that waits for it. All members but rc and err are used by the module only. */
+/* One entry to write; it lives on the stack of the thread that waits for it. The first three members are set by group_write_fn; the others are
+ * used by the module only. */
 struct group_entry {
-    int rc;         /* set by group_write_fn */
-    struct err err; /* what rc means */
+    int rc;
+    struct err err;       /* what rc means */
+    bool is_to_try_alone; /* it was written together with others, and one of them is at fault */
     enum group_turn { GROUP_WAITS, GROUP_LEADS, GROUP_DONE } turn;
     pthread_cond_t turned;
     struct group_entry *next;
@@ -27,7 +30,7 @@ struct group_entry {
 /* One turn of writing. */
 struct group_lead;
 
-/* Writes these entries and sets rc and err of each. */
+/* Writes these entries and sets rc, err and is_to_try_alone of each. */
 typedef void group_write_fn(void *arg, struct group_lead *lead, struct group_entry *const *entries, size_t count);
 
 /* Called by the write function when it has only COMMIT left to do: lets the waiting threads begin the next turn. A second call does nothing. */

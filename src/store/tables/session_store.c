@@ -16,7 +16,6 @@
 #include "clock.h"
 #include "code_store.h"
 #include "db_stmt.h"
-#include "group_commit.h"
 #include "session_tx.h"
 #include "store_tx.h"
 #include "str.h"
@@ -692,9 +691,8 @@ int session_store_insert(struct store *store, const struct session *s, unsigned 
 
 /* What one caller wants written. */
 struct opening {
-    struct group_entry entry;               /* first: the group knows this part only */
-    struct session_new row;                 /* without a session: the line alone */
-    bool is_to_try_alone;                   /* it was written together with others, and one of them is at fault */
+    struct audit_append append;
+    struct session_new row;
     char reason[SESSION_OPEN_REASON_BYTES]; /* why others end for it */
 };
 
@@ -702,6 +700,8 @@ struct opening {
 struct session_open_batch {
     struct opening *const *items;
     size_t count;
+    const struct audit_record *const *lines; /* those that stand for themselves */
+    size_t lines_count;
     struct group_lead *lead; /* NULL: it is nobody's turn */
     bool makes_room;         /* old sessions end for those of the batch */
 };
@@ -709,7 +709,7 @@ struct session_open_batch {
 /* The n-th of those in the batch, from `from` up to `until`, that are counted together with this session; NULL: there are not as many. */
 static const struct session *find_alike(const struct session_open_batch *batch, const struct session *like, size_t from,
                                         size_t until, size_t n) {
-    for (size_t i = from; i < until && batch->items[i]->row.opening.session; i++) {
+    for (size_t i = from; i < until; i++) {
         const struct session *s = batch->items[i]->row.opening.session;
         if (session_rows_is_alike(&s->who, &like->who) && !n--)
             return s;
@@ -717,13 +717,13 @@ static const struct session *find_alike(const struct session_open_batch *batch, 
     return NULL;
 }
 
-/* From `from` on, as many as one statement takes; sessions stand first. */
+/* From `from` on, as many as one statement takes. */
 static size_t take_alike(const struct session_open_batch *batch, size_t from, struct session_new out[SESSION_ROWS_MAX]) {
     size_t n = 0;
     while (n < SESSION_ROWS_MAX && from + n < batch->count) {
         struct session_new row = batch->items[from + n]->row;
         const struct session_opening *opening = &row.opening;
-        if (!opening->session || (n && !opening->once != !out[0].opening.once))
+        if (n && !opening->once != !out[0].opening.once)
             break;
         if (batch->makes_room && opening->live_max) {
             row.has_no_room = find_alike(batch, opening->session, from + n + 1, batch->count, opening->live_max - 1) != NULL;
@@ -791,7 +791,7 @@ static int make_room_for(struct store_tx *tx, const struct session_open_batch *b
 static int make_room_for_all(struct store_tx *tx, const struct session_open_batch *batch, struct end_lines *lines,
                              struct err *err) {
     int rc = 0;
-    for (size_t i = 0; i < batch->count && batch->items[i]->row.opening.session && !rc; i++)
+    for (size_t i = 0; i < batch->count && !rc; i++)
         if (batch->items[i]->row.opening.live_max)
             rc = make_room_for(tx, batch, i, lines, err);
     return rc;
@@ -819,9 +819,8 @@ static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
     if (batch->lead)
         store_tx_hook(tx, &lead_hooks, batch->lead);
     rc = batch->makes_room ? make_room_for_all(tx, batch, &ended, err) : 0;
-    for (size_t i = 0; i < batch->count && !rc; i++)
-        if (!batch->items[i]->row.opening.session)
-            rc = audit_tx_append(tx, batch->items[i]->row.opening.line, 1, err);
+    for (size_t i = 0; i < batch->lines_count && !rc; i++)
+        rc = audit_tx_append(tx, batch->lines[i], 1, err);
     if (!rc)
         rc = audit_tx_append(tx, ended.items, ended.count, err);
     if (!rc) /* these come first in the audit log, all the same */
@@ -832,7 +831,7 @@ static int write_batch(struct store_tx *tx, void *arg, struct err *err) {
 
 static int session_open_run_batch(struct store *store, struct session_open_batch *batch, struct err *err) {
     int rc = AUDIT_TX_UNSETTLED;
-    if (!batch->items[0]->row.opening.session)
+    if (!batch->count)
         return store_tx(store, write_batch, batch, err);
     for (unsigned i = 0; i < SETTLE_TRIES && rc == AUDIT_TX_UNSETTLED; i++) {
         rc = batch->makes_room ? SESSION_ROWS_FULL : store_tx_compound(store, write_batch, batch, err);
@@ -852,48 +851,38 @@ static bool session_store_is_for_all(int rc) {
     return !rc || rc == ERR_DATABASE || rc == ERR_BUSY || rc == ERR_NOMEM;
 }
 
-/* Sessions first: the statement that writes them begins the transaction. */
-static void session_store_sort_in(struct group_entry *const *entries, size_t count, struct opening **out) {
-    size_t n = 0;
-    for (unsigned is_line = 0; is_line < 2; is_line++) {
-        for (size_t i = 0; i < count; i++) {
-            struct opening *call = (struct opening *)(void *)entries[i];
-            if (!call->row.opening.session == (is_line != 0))
-                out[n++] = call;
-        }
-    }
-}
-
-static void write_group(void *arg, struct group_lead *lead, struct group_entry *const *entries, size_t count) {
+void session_store_write_group(void *store, struct group_lead *lead, struct group_entry *const *entries, size_t count) {
     struct opening *items[GROUP_COMMIT_MAX] = {NULL};
-    struct session_open_batch batch = {.items = items, .count = count, .lead = lead};
+    const struct audit_record *lines[GROUP_COMMIT_MAX] = {NULL};
+    struct session_open_batch batch = {.items = items, .lines = lines, .lead = lead};
     struct err why = {0};
     int rc;
-    session_store_sort_in(entries, count, items);
-    rc = session_open_run_batch(arg, &batch, &why);
     for (size_t i = 0; i < count; i++) {
-        items[i]->is_to_try_alone = count > 1 && !session_store_is_for_all(rc);
+        const struct audit_append *append = (const void *)entries[i];
+        if (append->more)
+            items[batch.count++] = append->more;
+        else
+            lines[batch.lines_count++] = append->line;
+    }
+    rc = session_open_run_batch(store, &batch, &why);
+    for (size_t i = 0; i < count; i++) {
         entries[i]->rc = rc;
         entries[i]->err = why;
+        entries[i]->is_to_try_alone = count > 1 && !session_store_is_for_all(rc);
     }
-}
-
-static int write_opening(struct store *store, struct opening *call, struct err *err) {
-    group_commit_run(store_audit_side(store)->group, &call->entry, write_group, store);
-    if (call->is_to_try_alone)
-        return session_open_run_batch(store, &(struct session_open_batch){.items = &call, .count = 1}, err);
-    return err_move(err, call->entry.rc, &call->entry.err);
 }
 
 int session_store_open(struct store *store, const struct session_opening *opening, struct err *err) {
     _cleanup_free_ char *group_ids = NULL;
-    struct opening call = {.row = {.opening = *opening}};
+    struct opening call = {.append = {.line = opening->line}, .row = {.opening = *opening}}, *const only = &call;
+    struct group_entry *entry = &call.append.entry;
     int rc = group_set_pack(&opening->session->groups, &group_ids, err);
+    if (rc)
+        return rc;
     call.row.group_ids = group_ids;
-    return rc ? rc : write_opening(store, &call, err);
-}
-
-int audit_store_append(struct store *store, const struct audit_record *record, struct err *err) {
-    struct opening call = {.row = {.opening = {.line = record}}};
-    return write_opening(store, &call, err);
+    call.append.more = &call;
+    group_commit_run(store_audit_side(store)->group, entry, session_store_write_group, store);
+    if (entry->is_to_try_alone)
+        return session_open_run_batch(store, &(struct session_open_batch){.items = &only, .count = 1}, err);
+    return err_move(err, entry->rc, &entry->err);
 }

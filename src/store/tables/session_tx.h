@@ -1,10 +1,11 @@
-/* Sessions as part of a greater transaction. Layer 2 (store), internal.
+/* Sessions as part of a greater transaction, and of the group commit. Layer 2 (store), internal.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
 #include <stdint.h>
 
 #include "err.h"
+#include "group_commit.h"
 #include "store_tx.h"
 
 /* Ends all live sessions that the SQL condition `whose` chooses ("principal_id = ?"; write "sessions.sid", not "sid"), a literal of the program, and notes
@@ -14,3 +15,7 @@ int session_tx_end(struct store_tx *tx, const char *whose, struct db_args args, 
 
 /* Removes a vCenter from all sessions that have it as a further one, and notes them. */
 int session_tx_forget_vcenter(struct store_tx *tx, const char *vcenter_id, struct err *err);
+
+/* Writes the entries of the group of a store (audit_tx.h, struct audit_append): sessions that are opened, and lines that stand for themselves. `store` is a
+ * struct store. */
+void session_store_write_group(void *store, struct group_lead *lead, struct group_entry *const *entries, size_t count);

@@ -206,6 +206,58 @@ static void test_more_at_once_than_there_may_be(void **state) {
     assert_nobody_waited();
 }
 
+/* -- a line that is written for sign-ons, too ------------------------------------------------------------------------------------- */
+
+static void *append_line(void *arg) {
+    const struct audit_record line = make_line("user.disable");
+    struct err err = {0};
+    (void)arg;
+    store_thread_begin();
+    ASSERT_OK(audit_store_append(store, &line, &err), &err);
+    store_thread_end();
+    return NULL;
+}
+
+static void *open_taken(void *arg) {
+    const struct opener *opener = arg;
+    struct err err = {0};
+    store_thread_begin();
+    ASSERT_CODE(open_session(opener->n, opener->principal_id, &err), ERR_EXISTS, &err);
+    store_thread_end();
+    return NULL;
+}
+
+static struct opener mixed[] = {{0, NULL, 0}, {51, "local:taken", 0}, {52, "local:free", 0}};
+
+/* The thread of the line comes first, and so writes for all three. */
+static void gather_mixed(void *arg, struct group_lead *lead, struct group_entry *const *entries, size_t count) {
+    void *(*const runs[])(void *arg) = {append_line, open_taken, run_opener};
+    (void)lead;
+    assert_int_equal(count, 1);
+    for (size_t i = 0; i < UNIT_COUNT(mixed); i++) {
+        assert_int_equal(pthread_create(&mixed[i].thread, NULL, runs[i], &mixed[i]), 0);
+        UNIT_WAIT_FOR(group_commit_count(arg) == i + 1);
+    }
+    entries[0]->rc = 0;
+}
+
+/* One of the sign-ons is refused, and with it what is written together: the line and the other one are written then, once each. */
+static void test_one_at_fault_keeps_nobody_from_being_written(void **state) {
+    struct group_commit *group = store_audit_side(store)->group;
+    struct group_entry first = {.rc = -1};
+    struct err err = {0};
+    (void)state;
+    ASSERT_OK(open_session(51, "local:taken", &err), &err);
+    fixture_exec("DELETE FROM audit WHERE action IN ('login', 'user.disable')");
+    group_commit_run(group, &first, gather_mixed, group);
+    for (size_t i = 0; i < UNIT_COUNT(mixed); i++)
+        assert_int_equal(pthread_join(mixed[i].thread, NULL), 0);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM sessions"), 2);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'login'"), 1);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit WHERE action = 'user.disable'"), 1);
+    assert_nobody_waited();
+}
+
 /* -- all that takes rows and writes lines, at the same time ------------------------------------------------------------------------ */
 
 #define ROUNDS 40U
@@ -365,8 +417,12 @@ static void test_a_deadlock_is_told_when_it_is_given_up(void **state) {
 int main(void) {
 #define EACH(fn) cmocka_unit_test_setup(fn, empty)
     const struct CMUnitTest tests[] = {
-        EACH(test_rows_come_before_the_chain), EACH(test_more_at_once_than_there_may_be),         EACH(test_all_at_the_same_time),
-        EACH(test_a_wait_in_vain_is_told),     EACH(test_a_deadlock_is_told_when_it_is_given_up),
+        EACH(test_rows_come_before_the_chain),
+        EACH(test_more_at_once_than_there_may_be),
+        EACH(test_one_at_fault_keeps_nobody_from_being_written),
+        EACH(test_all_at_the_same_time),
+        EACH(test_a_wait_in_vain_is_told),
+        EACH(test_a_deadlock_is_told_when_it_is_given_up),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
