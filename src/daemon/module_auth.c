@@ -20,14 +20,9 @@
 
 static int make_ldapdirs(struct wire *w, struct err *err) {
     const struct ldapdir_options options = {
-        .store = w->store,
-        .seal = w->seal,
+        .runtime = &w->runtime,
         .connect_timeout_ms = (long)w->config.ldap_connect_timeout_ms,
         .call_timeout_ms = (long)w->config.ldap_call_timeout_ms,
-        .thread_begin = store_thread_begin,
-        .thread_end = store_thread_end,
-        .on_written = wire_on_written,
-        .on_written_arg = w,
     };
     return ldapdir_new(&options, &w->parts.ldapdirs, err);
 }
@@ -94,7 +89,7 @@ void wire_set_kerberos_certificate(struct wire *w, const struct config *config, 
 static int make_kerberos(struct wire *w, struct err *err) {
     const struct config *config = &w->config;
     const struct kerberos_options options = {
-        .store = w->store,
+        .runtime = &w->runtime,
         .ldapdirs = w->parts.ldapdirs,
         .keytab = config->auth_kerberos_keytab,
         .replay_cache = config->auth_kerberos_replay_cache,
@@ -146,8 +141,7 @@ struct signon_limits wire_signon_limits(const struct config *config) {
 
 static int make_signon(struct wire *w, struct err *err) {
     struct signon_options options = {
-        .store = w->store,
-        .seal = w->seal,
+        .runtime = &w->runtime,
         .platform = w->parts.platform,
         .inventory = w->parts.inventory,
         .ldapdirs = w->parts.ldapdirs,
@@ -230,10 +224,7 @@ const struct wire_module module_signon = {
 /* -- local users, grants, role mappings -------------------------------------------------------------------------------------------- */
 
 static int make_access(struct wire *w, struct err *err) {
-    struct access_options options = {.store = w->store,
-                                     .on_written = wire_on_written,
-                                     .on_written_arg = w,
-                                     .maps_privileges = w->config.auth_vcenter_privilege_roles};
+    struct access_options options = {.runtime = &w->runtime, .maps_privileges = w->config.auth_vcenter_privilege_roles};
     return access_new(&options, &w->parts.access, err);
 }
 

@@ -45,14 +45,11 @@ static int reload_hyperflex(struct wire *w, const struct config *config, struct 
 
 static int make_hyperflex(struct wire *w, struct err *err) {
     const struct hyperflex_options options = {
-        .store = w->store,
-        .seal = w->seal,
+        .runtime = &w->runtime,
         .networks = &w->hx_networks,
         .names = (const char *const *)w->config.hx_names.items,
         .call_timeout_ms = (long)w->config.hx_call_timeout_ms,
         .read_every_ms = w->config.hx_read_interval_ms,
-        .public_url = w->public_url,
-        .version = PACKAGE_VERSION,
         .publishes = w->config.hx_auto_publish,
         .on_news = on_hx_news,
         .on_set = on_hx_set,

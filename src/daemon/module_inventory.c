@@ -17,7 +17,7 @@ static void on_difference(void *arg, const struct inventory_difference *differen
 
 static int make_inventory(struct wire *w, struct err *err) {
     struct inventory_options options = {
-        .store = w->store,
+        .runtime = &w->runtime,
         .on_changes = wire_on_changes,
         .on_gap = wire_on_gap,
         .on_difference = on_difference,
@@ -69,8 +69,7 @@ static bool get_size(void *arg, size_t *clusters, size_t *nodes) {
 }
 
 static int make_clusters(struct wire *w, struct err *err) {
-    struct clusters_options options = {
-        .store = w->store, .on_written = wire_on_written, .on_written_arg = w, .get_size = get_size, .get_size_arg = w};
+    struct clusters_options options = {.runtime = &w->runtime, .get_size = get_size, .get_size_arg = w};
     return clusters_new(&options, &w->parts.clusters, err);
 }
 

@@ -9,7 +9,8 @@
 /* -- master keys ------------------------------------------------------------------------------------------------------------------ */
 
 static int make_sealing(struct wire *w, struct err *err) {
-    struct sealing_options options = {.store = w->store, .seal = w->seal, .key_file = w->config.secrets_master_key_file};
+    struct sealing_options options = {
+        .store = w->runtime.store, .seal = w->runtime.seal, .key_file = w->config.secrets_master_key_file};
     return sealing_new(&options, &w->parts.sealing, err);
 }
 
@@ -44,7 +45,7 @@ static void measure_backup(struct wire *wire, const struct inventory_platform *p
 }
 
 /* When the newest one was made, by whichever host. */
-MODULE_TRY(sync_backup, backup_health_sync(&w->backup, w->store, err))
+MODULE_TRY(sync_backup, backup_health_sync(&w->backup, w->runtime.store, err))
 
 const struct wire_module module_backup = {
     .check_health = check_backup,
@@ -60,7 +61,7 @@ static int reload_updates(struct wire *w, const struct config *config, struct er
 }
 
 static int make_updates(struct wire *w, struct err *err) {
-    const struct updates_options options = {.store = w->store, .replica = w->replica_name, .version = PACKAGE_VERSION};
+    const struct updates_options options = {.runtime = &w->runtime, .replica = w->replica_name};
     int rc = updates_new(&options, &w->parts.updates, err);
     return rc ? rc : reload_updates(w, &w->config, err);
 }

@@ -103,11 +103,8 @@ static int make_platform(struct wire *w, struct err *err) {
     const char *email = w->config.vcenter_admin_email;
     int rc = manifest_log_new(&w->parts.manifest_log, err);
     struct platform_options options = {
-        .store = w->store,
-        .seal = w->seal,
-        .version = PACKAGE_VERSION,
+        .runtime = &w->runtime,
         .extension_key = w->config.vcenter_extension_key,
-        .public_url = w->public_url,
         .server_cert_pem = w->chain.certs[0].pem,
         .admin_email = *email ? email : "noreply@localhost.invalid",
         .networks = &w->vcenter_networks,
@@ -124,15 +121,13 @@ static int make_platform(struct wire *w, struct err *err) {
         .on_permissions = platform_permissions_changed,
         .on_permissions_arg = w,
         .on_refused = on_refused,
-        .on_written = wire_on_written,
-        .on_written_arg = w,
     };
     if (!rc)
         rc = platform_new(&options, &w->parts.platform, err);
     if (!rc)
         plug_in_work(w); /* before there are links: what they do without being told */
     if (!rc)
-        rc = event_maker_new(w->store, w->parts.inventory, &w->event_maker, err);
+        rc = event_maker_new(w->runtime.store, w->parts.inventory, &w->event_maker, err);
     return rc;
 }
 

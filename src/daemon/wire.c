@@ -62,13 +62,13 @@ static int make_pools(struct wire *w, struct err *err) {
 }
 
 static int make_secrets(struct wire *w, struct err *err) {
-    int rc = seal_open_file(w->config.secrets_master_key_file, &w->seal, err);
+    int rc = seal_open_file(w->config.secrets_master_key_file, &w->runtime.seal, err);
     rc = rc ? rc : scrape_token_read(&w->config, &w->scrape_token, err);
     return rc ? rc : server_cert_load(&w->config, &w->chain, &w->key_pem, err);
 }
 
-/* Without a trailing slash, so that paths can be appended. */
-static int make_public_url(struct wire *w, struct err *err) {
+/* The URL without a trailing slash, so that paths can be appended. */
+static int make_runtime(struct wire *w, struct err *err) {
     size_t n;
     w->public_url = str_dup(w->config.server_public_url);
     if (!w->public_url)
@@ -76,6 +76,10 @@ static int make_public_url(struct wire *w, struct err *err) {
     n = strlen(w->public_url);
     while (n && w->public_url[n - 1] == '/')
         w->public_url[--n] = 0;
+    w->runtime.version = PACKAGE_VERSION;
+    w->runtime.public_url = w->public_url;
+    w->runtime.on_written = wire_on_written;
+    w->runtime.on_written_arg = w;
     return 0;
 }
 
@@ -190,16 +194,16 @@ typedef int part_fn(struct wire *w, struct err *err);
 
 static int wire_make_store(struct wire *w, struct err *err) {
     const char *name = w->config.replica_name;
-    int rc = db_settings_open(&w->config, w->config_path, DB_ACCOUNT_RUNTIME, &w->store, err);
+    int rc = db_settings_open(&w->config, w->config_path, DB_ACCOUNT_RUNTIME, &w->runtime.store, err);
     if (rc)
         return rc;
     (void)snprintf(w->replica_name, sizeof(w->replica_name), "%s", *name ? name : "localhost");
     if (!*name)
         (void)gethostname(w->replica_name, sizeof(w->replica_name) - 1);
-    store_set_lock_listener(w->store, wire_log_lock, w);
+    store_set_lock_listener(w->runtime.store, wire_log_lock, w);
     if (w->config.audit_log)
-        store_set_audit_listener(w->store, wire_log_audit, w);
-    return audit_store_set_place(w->store, w->config.state_dir, w->replica_name, err);
+        store_set_audit_listener(w->runtime.store, wire_log_audit, w);
+    return audit_store_set_place(w->runtime.store, w->config.state_dir, w->replica_name, err);
 }
 
 #define MODULE(name) &module_##name,
@@ -216,8 +220,8 @@ static int make_modules(struct wire *w, struct err *err) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets, make_public_url, wire_make_store, make_pools,         make_networks,
-                                     make_modules, make_api,        start_servers,   wire_start_periodic};
+    static part_fn *const parts[] = {make_secrets, make_runtime, wire_make_store, make_pools,         make_networks,
+                                     make_modules, make_api,     start_servers,   wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {
@@ -297,11 +301,11 @@ static void end_audit(struct wire *w) {
     struct err err = {0};
     if (!atomic_load(&w->is_ready))
         return;
-    if (!store_check_answers(w->store, NULL)) {
-        (void)audit_store_write_notes(w->store, NULL);
-        (void)audit_store_note_heads(w->store, true, NULL);
+    if (!store_check_answers(w->runtime.store, NULL)) {
+        (void)audit_store_write_notes(w->runtime.store, NULL);
+        (void)audit_store_note_heads(w->runtime.store, true, NULL);
     }
-    if (audit_store_save_head(w->store, &err))
+    if (audit_store_save_head(w->runtime.store, &err))
         log_error(LOG_LEVEL_WARNING, "audit_head_not_saved", &err, NULL);
 }
 
@@ -314,8 +318,8 @@ void wire_down(struct wire *w) {
     stop_servers(w);
     scheduler_free(w->scheduler);
     stop_pools(w);
-    if (atomic_load(&w->is_ready) && !store_check_answers(w->store, NULL)) {
-        (void)replica_store_leave(w->store, NULL);
+    if (atomic_load(&w->is_ready) && !store_check_answers(w->runtime.store, NULL)) {
+        (void)replica_store_leave(w->runtime.store, NULL);
         hyperflex_sign_out(w->parts.hyperflex);
     }
     end_audit(w);
@@ -329,8 +333,8 @@ void wire_down(struct wire *w) {
     worker_pool_free(w->parts.hashing);
     worker_pool_free(w->parts.signons);
     worker_pool_free(w->parts.outside);
-    store_free(w->store);
-    seal_free(w->seal);
+    store_free(w->runtime.store);
+    seal_free(w->runtime.seal);
     x509_chain_done(&w->chain);
     secret_free(w->key_pem);
     free(w->public_url);

@@ -27,13 +27,13 @@ int wire_check_ready(void *arg, struct err *err) {
 
 int wire_check_database(void *arg, struct err *err) {
     struct wire *wire = arg;
-    return store_check_answers(wire->store, err);
+    return store_check_answers(wire->runtime.store, err);
 }
 
 static void wire_health_check_store(struct wire *wire, struct findings *out) {
     struct finding f = {.step = "database"};
     struct err why = {0};
-    switch (store_get_state(wire->store, &f.since_ms, &why)) {
+    switch (store_get_state(wire->runtime.store, &f.since_ms, &why)) {
     case STORE_AWAY:
         finding_say(&f, FINDING_FAILED, "%s",
                     inventory_as_of_ms(wire->parts.inventory)

@@ -105,7 +105,7 @@ void wire_write_metrics(void *arg, struct metric_page *page) {
     write_process(wire, page);
     write_servers(wire, page);
     write_pools(wire, page);
-    store_write_metrics(wire->store, page);
+    store_write_metrics(wire->runtime.store, page);
     for (size_t i = 0; i < WIRE_MODULES; i++)
         if (wire_modules[i]->write_metrics)
             wire_modules[i]->write_metrics(wire, snapshot ? snapshot->platform : NULL, page);

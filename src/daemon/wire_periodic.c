@@ -19,15 +19,15 @@
 
 static int wire_register_replica(struct wire *wire, struct err *err) {
     int64_t previous_age_ms = -1;
-    const bool is_first_try = !store_get_replica(wire->store);
+    const bool is_first_try = !store_get_replica(wire->runtime.store);
     char machine[UUID_TEXT_BYTES];
     unsigned id = 0;
-    int rc = replica_store_register(wire->store, wire->replica_name, &id, &previous_age_ms, err);
+    int rc = replica_store_register(wire->runtime.store, wire->replica_name, &id, &previous_age_ms, err);
     if (!rc && is_first_try && previous_age_ms >= 0 && previous_age_ms < 15 * SECOND)
         log_event(LOG_LEVEL_NOTICE, "replica_seen_just_now", "name", wire->replica_name, "hint",
                   "a replica of this name beat its heart seconds ago: a quick restart, or two daemons with one name", NULL);
     machine_uuid_read(machine);
-    return rc ? rc : replica_store_note_machine(wire->store, *machine ? machine : NULL, err);
+    return rc ? rc : replica_store_note_machine(wire->runtime.store, *machine ? machine : NULL, err);
 }
 
 static void log_closed(unsigned operations) {
@@ -40,32 +40,32 @@ static void log_closed(unsigned operations) {
 static int close_operations(struct wire *wire, struct err *err) {
     const int64_t now_ms = clock_wall_ms();
     const struct operation_left left = {
-        .replica_id = store_get_replica(wire->store), .begun_before_ms = now_ms + 1, .now_ms = now_ms};
+        .replica_id = store_get_replica(wire->runtime.store), .begun_before_ms = now_ms + 1, .now_ms = now_ms};
     unsigned closed = 0;
-    int rc = operation_store_close(wire->store, &left, &closed, err);
+    int rc = operation_store_close(wire->runtime.store, &left, &closed, err);
     log_closed(closed);
     return rc;
 }
 
 static int start_up(struct wire *wire, struct err *err) {
     char installation[UUID_TEXT_BYTES];
-    int rc = store_check_schema(wire->store, store_schema_builtin(), err);
+    int rc = store_check_schema(wire->runtime.store, store_schema_builtin(), err);
     if (!rc)
-        rc = installation_store_load(wire->store, installation, err);
+        rc = installation_store_load(wire->runtime.store, installation, err);
     if (!rc)
         rc = sealing_check(wire->parts.sealing, err);
     if (!rc)
-        rc = audit_store_open_key(wire->store, wire->seal, err); /* a row is signed when it is made */
+        rc = audit_store_open_key(wire->runtime.store, wire->runtime.seal, err); /* a row is signed when it is made */
     if (!rc)
         rc = wire_register_replica(wire, err);
     if (rc)
         return rc;
     platform_set_installation(wire->parts.platform, installation);
-    rc = wire->config.vcenter_events ? 0 : event_store_end(wire->store, err);
+    rc = wire->config.vcenter_events ? 0 : event_store_end(wire->runtime.store, err);
     if (!rc)
         rc = sealing_follow(wire->parts.sealing, err);
     if (!rc)
-        rc = audit_store_start(wire->store, err);
+        rc = audit_store_start(wire->runtime.store, err);
     if (!rc)
         rc = close_operations(wire, err);
     if (rc)
@@ -109,8 +109,8 @@ static int tick_start(struct wire *wire, struct err *err) {
 /* -- while running ------------------------------------------------------------------------------------------------------------- */
 
 /* Whether the database answers is known before somebody needs it: requests are refused by what this finds. */
-MODULE_TRY(tick_pulse, store_ping(w->store, err))
-MODULE_TRY(tick_heartbeat, replica_store_heartbeat(w->store, err))
+MODULE_TRY(tick_pulse, store_ping(w->runtime.store, err))
+MODULE_TRY(tick_heartbeat, replica_store_heartbeat(w->runtime.store, err))
 
 /* What could not be written to the audit log is told where it can be: the log holds the requests themselves. */
 static void tell_lost_audit(struct wire *wire) {
@@ -127,11 +127,11 @@ static int tick_notes(struct wire *wire, struct err *err) {
     tell_lost_audit(wire);
     if (!atomic_load(&wire->is_ready))
         return 0;
-    save_rc = audit_store_save_head(wire->store, err); /* a full disk keeps no line out of the database */
+    save_rc = audit_store_save_head(wire->runtime.store, err); /* a full disk keeps no line out of the database */
     signon_write_notes(wire->parts.signon);
-    rc = audit_store_write_notes(wire->store, err);
+    rc = audit_store_write_notes(wire->runtime.store, err);
     if (!rc)
-        rc = audit_store_note_heads(wire->store, false, err);
+        rc = audit_store_note_heads(wire->runtime.store, false, err);
     return rc ? rc : save_rc;
 }
 
@@ -140,7 +140,7 @@ static int tick_notes(struct wire *wire, struct err *err) {
 /* Of vCenters that were away for so long. */
 static int prune_events(struct wire *wire, struct err *err) {
     uint64_t count = 0;
-    int rc = event_store_prune(wire->store, clock_wall_ms() - EVENTS_KEPT_MS, &count, err);
+    int rc = event_store_prune(wire->runtime.store, clock_wall_ms() - EVENTS_KEPT_MS, &count, err);
     if (rc || !count)
         return rc;
     metric_add(metric_get(METRIC_VCENTER_EVENTS_DROPPED, "age"), (int64_t)count);
@@ -151,7 +151,7 @@ static int prune_events(struct wire *wire, struct err *err) {
 
 static int tick_prune(struct wire *wire, struct err *err) {
     unsigned closed = 0;
-    int rc = store_prune(wire->store, wire->config.audit_keep_ms, &closed, err);
+    int rc = store_prune(wire->runtime.store, wire->config.audit_keep_ms, &closed, err);
     log_closed(closed);
     return rc ? rc : prune_events(wire, err);
 }

@@ -21,6 +21,7 @@
 #include "hyperflex.h"
 #include "net_policy.h"
 #include "platform_links.h"
+#include "runtime.h"
 #include "scheduler.h"
 #include "seal.h"
 #include "sealing.h"
@@ -131,8 +132,7 @@ struct wire {
     char *key_pem;           /* wiped on release */
     char *public_url;
     char replica_name[64];
-    struct seal *seal;
-    struct store *store;
+    struct runtime runtime; /* what the modules are handed */
     struct net_policy vcenter_networks, hx_networks;
     struct api_options parts; /* modules and worker pools, as the interface takes them */
     struct api *api;

@@ -15,19 +15,19 @@
 #include "str.h"
 
 int hyperflex_list(struct hyperflex *h, struct hx_connection_list *out, struct err *err) {
-    return hx_store_list(h->options.store, out, err);
+    return hx_store_list(h->options.runtime->store, out, err);
 }
 
 int hyperflex_list_statuses(struct hyperflex *h, struct hx_status_list *out, struct err *err) {
-    return hx_store_list_statuses(h->options.store, out, err);
+    return hx_store_list_statuses(h->options.runtime->store, out, err);
 }
 
 int hyperflex_load(struct hyperflex *h, const char *hx_id, struct hx_connection **out, struct err *err) {
-    return hx_store_load(h->options.store, hx_id, out, err);
+    return hx_store_load(h->options.runtime->store, hx_id, out, err);
 }
 
 int hyperflex_load_status(struct hyperflex *h, const char *hx_id, struct hx_status **out, struct err *err) {
-    return hx_store_load_status(h->options.store, hx_id, out, err);
+    return hx_store_load_status(h->options.runtime->store, hx_id, out, err);
 }
 
 static int hyperflex_check_password(const char *password, struct err *err) {
@@ -57,13 +57,13 @@ static int hyperflex_check(struct hyperflex *h, struct hx_connection *wish, cons
 /* A refusal is noted, too. */
 static int hyperflex_finish(struct hyperflex *h, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(h->options.store, line, rc, why);
+        audit_store_append_outcome(h->options.runtime->store, line, rc, why);
     return rc;
 }
 
 static int inherit_refuse(struct hyperflex *h, const char *hx_id, struct err *err) {
     _cleanup_(hx_cluster_free) struct hx_cluster *hx = NULL;
-    int rc = platform_store_load_hx(h->options.store, hx_id, &hx, err);
+    int rc = platform_store_load_hx(h->options.runtime->store, hx_id, &hx, err);
     if (rc)
         return rc;
     (void)err_set(err, ERR_UNPROCESSABLE,
@@ -77,7 +77,7 @@ static int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, ch
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     struct hx_sealed sealed = {0};
     struct err why = {0};
-    int rc = hx_store_load_credential_of(h->options.store, wish->hx_id, &credential, &why);
+    int rc = hx_store_load_credential_of(h->options.runtime->store, wish->hx_id, &credential, &why);
     if (rc == ERR_NOT_FOUND)
         return inherit_refuse(h, wish->hx_id, err);
     if (rc)
@@ -85,18 +85,18 @@ static int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, ch
     wish->is_inherited = true;
     rc = str_replace(&wish->user_name, credential->user_name, err);
     if (!rc)
-        rc = hx_store_load_credential_secret(h->options.store, credential->vcenter_id, &sealed, err);
+        rc = hx_store_load_credential_secret(h->options.runtime->store, credential->vcenter_id, &sealed, err);
     return rc ? rc : hyperflex_unseal(h, str_format("hx-credential:%s", credential->vcenter_id), sealed, password, err);
 }
 
 static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
                            struct err *err) {
-    const struct audit_record line =
-        audit_record_make(actor, &(struct audit_event){.action = "hx_connection.set",
-                                                       .object_kind = "hx_connection",
-                                                       .object_id = wish->hx_id,
-                                                       .principal_name = actor ? NULL : store_replica_name(h->options.store),
-                                                       .reason = wish->address});
+    const struct audit_record line = audit_record_make(
+        actor, &(struct audit_event){.action = "hx_connection.set",
+                                     .object_kind = "hx_connection",
+                                     .object_id = wish->hx_id,
+                                     .principal_name = actor ? NULL : store_replica_name(h->options.runtime->store),
+                                     .reason = wish->address});
     struct hx_visit before = {.h = h};
     struct hx_sealed sealed = {0};
     int rc = visit_seal(h, wish->hx_id, HX_SECRET_PASSWORD, password, &sealed, err);
@@ -104,7 +104,7 @@ static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struc
         return rc;
     const bool has_token = visit_load_token(&before, wish->hx_id);
     wish->updated_at_ms = clock_wall_ms();
-    rc = hyperflex_finish(h, &line, hx_store_put(h->options.store, wish, &sealed, &line, err), err);
+    rc = hyperflex_finish(h, &line, hx_store_put(h->options.runtime->store, wish, &sealed, &line, err), err);
     if (!rc && has_token)
         visit_give_back(&before);
     visit_end(&before);
@@ -136,7 +136,7 @@ int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char 
     const struct hx_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &line};
     struct hx_visit before = {.h = h};
     const bool has_token = visit_load_token(&before, hx_id);
-    int rc = hyperflex_finish(h, &line, hx_store_delete(h->options.store, &removal, err), err);
+    int rc = hyperflex_finish(h, &line, hx_store_delete(h->options.runtime->store, &removal, err), err);
     if (!rc && before.connection)
         publish_leave(&before);
     if (!rc && has_token)
@@ -148,17 +148,17 @@ int hyperflex_remove(struct hyperflex *h, const struct actor *actor, const char 
 /* -- credentials of vCenters ------------------------------------------------------------------------------------------------- */
 
 int hyperflex_load_credential(struct hyperflex *h, const char *vcenter_id, struct hx_credential **out, struct err *err) {
-    return hx_store_load_credential(h->options.store, vcenter_id, out, err);
+    return hx_store_load_credential(h->options.runtime->store, vcenter_id, out, err);
 }
 
 /* Those that have it already are set anew with what it is now; one that cannot be stays as it is. */
 static void hyperflex_pass_on(struct hyperflex *h, const struct actor *actor, const char *vcenter_id) {
     struct hx_connection_list list = {0};
-    int rc = hx_store_list(h->options.store, &list, NULL);
+    int rc = hx_store_list(h->options.runtime->store, &list, NULL);
     for (size_t i = 0; !rc && i < list.count; i++) {
         _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
         struct hx_connection *heir = &list.items[i];
-        if (!heir->is_inherited || hx_store_load_credential_of(h->options.store, heir->hx_id, &credential, NULL) ||
+        if (!heir->is_inherited || hx_store_load_credential_of(h->options.runtime->store, heir->hx_id, &credential, NULL) ||
             !str_eq(credential->vcenter_id, vcenter_id))
             continue;
         free(heir->user_name);
@@ -183,7 +183,7 @@ int hyperflex_put_credential(struct hyperflex *h, const struct actor *actor, str
     if (rc)
         return rc;
     wish->updated_at_ms = clock_wall_ms();
-    rc = hyperflex_finish(h, &line, hx_store_put_credential(h->options.store, wish, &sealed, &line, err), err);
+    rc = hyperflex_finish(h, &line, hx_store_put_credential(h->options.runtime->store, wish, &sealed, &line, err), err);
     free(sealed.bytes);
     if (rc)
         return rc;
@@ -201,5 +201,5 @@ int hyperflex_remove_credential(struct hyperflex *h, const struct actor *actor, 
     const struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "hx_credential.remove", .object_kind = "vcenter", .object_id = vcenter_id});
     const struct hx_removal removal = {.hx_id = vcenter_id, .version_no = version_no, .audit = &line};
-    return hyperflex_finish(h, &line, hx_store_delete_credential(h->options.store, &removal, err), err);
+    return hyperflex_finish(h, &line, hx_store_delete_credential(h->options.runtime->store, &removal, err), err);
 }

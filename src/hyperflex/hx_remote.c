@@ -99,14 +99,14 @@ int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err) {
     if (rc)
         return rc;
     (void)snprintf(name, sizeof(name), "hx:%s", at->remote.id);
-    rc = lease_store_take(options->store, name, CALLS_MAX * options->call_timeout_ms, &at->fence, err);
+    rc = lease_store_take(options->runtime->store, name, CALLS_MAX * options->call_timeout_ms, &at->fence, err);
     if (rc)
         hx_remote_leave_here(at);
     return rc;
 }
 
 void hx_remote_leave(struct hx_remote *at) {
-    lease_store_give_back(at->h->options.store, &at->fence);
+    lease_store_give_back(at->h->options.runtime->store, &at->fence);
     hx_remote_leave_here(at);
 }
 

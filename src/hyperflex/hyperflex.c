@@ -136,9 +136,9 @@ void hyperflex_free(struct hyperflex *h) {
 
 static bool has_other_replicas(struct hyperflex *h) {
     struct replica_list list = {0};
-    bool is_any = replica_store_list(h->options.store, &list, NULL) != 0; /* who knows */
+    bool is_any = replica_store_list(h->options.runtime->store, &list, NULL) != 0; /* who knows */
     for (size_t i = 0; i < list.count; i++)
-        is_any = is_any || (list.items[i].id && list.items[i].id != store_get_replica(h->options.store) &&
+        is_any = is_any || (list.items[i].id && list.items[i].id != store_get_replica(h->options.runtime->store) &&
                             list.items[i].heartbeat_age_ms >= 0 && list.items[i].heartbeat_age_ms < REPLICA_GONE_MS);
     replica_list_done(&list);
     return is_any;
@@ -148,7 +148,7 @@ void hyperflex_sign_out(struct hyperflex *h) {
     static const struct hx_sealed none = {0};
     const int64_t until_ms = clock_mono_ms() + SIGN_OUT_MS;
     struct hx_status_list list = {0};
-    if (!h || has_other_replicas(h) || hx_store_list_statuses(h->options.store, &list, NULL))
+    if (!h || has_other_replicas(h) || hx_store_list_statuses(h->options.runtime->store, &list, NULL))
         return;
     if (h->options.call_timeout_ms > SIGN_OUT_MS / 3)
         h->options.call_timeout_ms = SIGN_OUT_MS / 3;
@@ -157,7 +157,7 @@ void hyperflex_sign_out(struct hyperflex *h) {
         if (list.items[i].token_at_ms && visit_load_token(&v, list.items[i].hx_id)) {
             visit_give_back(&v);
             v.status->token_at_ms = 0;
-            (void)hx_store_save_status(h->options.store, v.status, &none, NULL, NULL, NULL);
+            (void)hx_store_save_status(h->options.runtime->store, v.status, &none, NULL, NULL, NULL);
         }
         visit_end(&v);
     }
@@ -188,7 +188,7 @@ int hyperflex_visit(struct hyperflex *h, const struct actor *actor, const char *
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err) {
     char older_id[UUID_TEXT_BYTES];
     int rc = hyperflex_visit(h, actor, hx_id, older_id, err);
-    return rc ? rc : hx_store_load_status(h->options.store, older_id[0] ? older_id : hx_id, out, err);
+    return rc ? rc : hx_store_load_status(h->options.runtime->store, older_id[0] ? older_id : hx_id, out, err);
 }
 
 /* -- by itself ------------------------------------------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ static bool hyperflex_is_wanted(void *arg, struct remote *remote) {
 
 int hyperflex_tick(struct hyperflex *h, struct err *err) {
     _cleanup_done_(hx_status_list_done) struct hx_status_list fresh = {0};
-    int rc = hx_store_list_statuses(h->options.store, &fresh, err);
+    int rc = hx_store_list_statuses(h->options.runtime->store, &fresh, err);
     if (rc)
         return rc;
     h->tick_no++;

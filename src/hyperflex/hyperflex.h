@@ -14,6 +14,7 @@
 #include "err.h"
 #include "finding.h"
 #include "hx_connection.h"
+#include "runtime.h"
 #include "snapshot.h"
 #include "strbuf.h"
 #include "x509.h"
@@ -24,22 +25,17 @@ struct hyperflex;
 struct inventory;
 struct net_policy;
 struct platform;
-struct seal;
-struct store;
 
 #define HYPERFLEX_LOGIN_GAP_MS (15 * 60 * INT64_C(1000)) /* until the next login, after one that HX granted or did not answer */
 #define HYPERFLEX_REFUSED_GAP_MS (5 * 60 * INT64_C(1000))
 #define HYPERFLEX_RETRY_MS (60 * INT64_C(1000)) /* until the next try, after HX could not be reached */
 
 struct hyperflex_options {
-    struct store *store;
-    struct seal *seal;
+    const struct runtime *runtime;
     const struct net_policy *networks; /* where HX clusters may be; borrowed; NULL: anywhere */
     const char *const *names;          /* hx.names, ended by NULL; borrowed; NULL: none */
     long call_timeout_ms;              /* of each call to an HX cluster, connecting included */
     int64_t read_every_ms;             /* how often each HX cluster is read; 0: only on request */
-    const char *public_url;            /* URL of KaaS, without a trailing slash; "": nothing is published; borrowed */
-    const char *version;               /* of this program; borrowed */
     bool publishes;                    /* each HX cluster that gets connected is told the URL of KaaS (publish.h) */
     void (*on_news)(void *arg,
                     const struct hx_status *status); /* called when state or reason of a connection has changed; may be NULL */

@@ -18,25 +18,25 @@ static struct audit_record peers_make_line(const struct hyperflex *h, const stru
     struct audit_event event = *what;
     event.object_kind = "hx_peer";
     if (!actor)
-        event.principal_name = store_replica_name(h->options.store);
+        event.principal_name = store_replica_name(h->options.runtime->store);
     return audit_record_make(actor, &event);
 }
 
 /* A refusal is noted, too. */
 static int peers_finish(struct hyperflex *h, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(h->options.store, line, rc, why);
+        audit_store_append_outcome(h->options.runtime->store, line, rc, why);
     return rc;
 }
 
 /* -- setting --------------------------------------------------------------------------------------------------------------- */
 
 int peers_list(struct hyperflex *h, struct hx_peer_list *out, struct err *err) {
-    return peer_store_list(h->options.store, out, err);
+    return peer_store_list(h->options.runtime->store, out, err);
 }
 
 int peers_load(struct hyperflex *h, const char *hx_id, struct hx_peer **out, struct err *err) {
-    return peer_store_load(h->options.store, hx_id, out, err);
+    return peer_store_load(h->options.runtime->store, hx_id, out, err);
 }
 
 /* A CA that cannot be read is told now, not by the first failure. */
@@ -58,7 +58,7 @@ int peers_put(struct hyperflex *h, const struct actor *actor, struct hx_peer *wi
     if (rc)
         return rc;
     wish->updated_at_ms = clock_wall_ms();
-    rc = peers_finish(h, &line, peer_store_put(h->options.store, wish, &line, err), err);
+    rc = peers_finish(h, &line, peer_store_put(h->options.runtime->store, wish, &line, err), err);
     if (!rc && h->options.on_set)
         h->options.on_set(h->options.arg);
     return rc;
@@ -68,7 +68,7 @@ int peers_remove(struct hyperflex *h, const struct actor *actor, const char *hx_
     const struct audit_record line =
         peers_make_line(h, actor, &(struct audit_event){.action = "hx_peer.remove", .object_id = hx_id});
     const struct peer_removal removal = {.hx_id = hx_id, .version_no = version_no, .audit = &line};
-    return peers_finish(h, &line, peer_store_delete(h->options.store, &removal, err), err);
+    return peers_finish(h, &line, peer_store_delete(h->options.runtime->store, &removal, err), err);
 }
 
 /* -- trying ---------------------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static int peers_try(struct hx_remote *at, const struct actor *actor, struct hx_
     line = peers_make_line(h, actor, &(struct audit_event){.action = "hx_peer.state", .object_id = peer->hx_id});
     line.event.result = peer->result.state == HX_PEER_OK ? err_slug(0) : "upstream_error";
     line.event.reason = peer->result.state == HX_PEER_OK ? peer->result.signed_in_as : peer->result.reason;
-    rc = peer_store_save_result(h->options.store, peer, &line, &at->fence, &is_news, err);
+    rc = peer_store_save_result(h->options.runtime->store, peer, &line, &at->fence, &is_news, err);
     if (!rc && is_news && h->options.on_peer_news)
         h->options.on_peer_news(h->options.arg, peer);
     return rc;

@@ -39,7 +39,7 @@ int publish_get_installation(struct hyperflex *h, char out[UUID_TEXT_BYTES], str
     (void)pthread_mutex_lock(&h->lock);
     memcpy(out, h->installation, UUID_TEXT_BYTES);
     (void)pthread_mutex_unlock(&h->lock);
-    int rc = out[0] ? 0 : installation_store_load(h->options.store, read, err);
+    int rc = out[0] ? 0 : installation_store_load(h->options.runtime->store, read, err);
     if (rc || out[0])
         return rc;
     memcpy(out, read, UUID_TEXT_BYTES);
@@ -63,7 +63,7 @@ static int publish_source_load(struct hyperflex *h, struct publish_source *out, 
     _cleanup_free_ char *pem = NULL;
     *out = (struct publish_source){0};
     int rc = publish_get_installation(h, out->installation, err);
-    if (rc || !str_starts(h->options.public_url, "https://"))
+    if (rc || !str_starts(h->options.runtime->public_url, "https://"))
         return rc;
     rc = link_env_get_server_cert(platform_env(h->options.platform), &pem, err);
     if (rc || !pem)
@@ -74,7 +74,7 @@ static int publish_source_load(struct hyperflex *h, struct publish_source *out, 
 }
 
 static void publish_put_url(json_t *object, const char *name, const struct hyperflex *h, const char *path) {
-    _cleanup_free_ char *url = str_format("%s%s", h->options.public_url, path);
+    _cleanup_free_ char *url = str_format("%s%s", h->options.runtime->public_url, path);
     json_put(object, name, url ? json_string(url) : NULL);
 }
 
@@ -93,7 +93,7 @@ static int publish_make(const struct hyperflex *h, const struct publish_source *
     publish_put_url(object, "api_url", h, "/v2/");
     publish_put_url(object, "ui_url", h, "/ui/");
     publish_put_url(object, "panel_url", h, "/ui/panel");
-    json_put_string(object, "version", h->options.version);
+    json_put_string(object, "version", h->options.runtime->version);
     json_put_string(object, "certificate_pem", source->certificate);
     json_put_string(object, "vcenter_id", place->vcenter_id);
     json_put_string(object, "extension_key", place->extension_key);
@@ -120,7 +120,7 @@ static enum hx_publication_step publish_next(const struct hyperflex *h, const st
 int hyperflex_load_publication(struct hyperflex *h, const char *hx_id, struct hx_publication **out, struct err *err) {
     _cleanup_(hx_publication_free) struct hx_publication *row = NULL;
     struct err why = {0};
-    int rc = hx_publication_store_load(h->options.store, hx_id, &row, &why);
+    int rc = hx_publication_store_load(h->options.runtime->store, hx_id, &row, &why);
     if (rc && rc != ERR_NOT_FOUND)
         return err_move(err, rc, &why);
     if (rc) {
@@ -143,7 +143,7 @@ int publish_begin(struct publication *p, const char *hx_id, struct err *err) {
         rc = publish_source_load(h, &source, err);
     if (rc)
         return rc;
-    rc = hx_publication_store_load_place(h->options.store, hx_id, &place, &why);
+    rc = hx_publication_store_load_place(h->options.runtime->store, hx_id, &place, &why);
     if (rc && rc != ERR_NOT_FOUND)
         return err_move(err, rc, &why);
     rc = publish_make(h, &source, rc ? NULL : &place, &p->registration, p->digest, err);
@@ -204,11 +204,11 @@ static void publish_look_done(struct publish_look *look) {
 }
 
 static int publish_look_load(struct hyperflex *h, struct publish_look *look, struct err *err) {
-    int rc = hx_publication_store_list(h->options.store, &look->rows, err);
+    int rc = hx_publication_store_list(h->options.runtime->store, &look->rows, err);
     if (!rc)
-        rc = hx_publication_store_list_places(h->options.store, &look->places, err);
+        rc = hx_publication_store_list_places(h->options.runtime->store, &look->places, err);
     if (!rc)
-        rc = peer_store_list(h->options.store, &look->peers, err);
+        rc = peer_store_list(h->options.runtime->store, &look->peers, err);
     return rc ? rc : publish_source_load(h, &look->source, err);
 }
 
@@ -245,7 +245,7 @@ int publish_request_due(struct hyperflex *h, const struct hx_status_list *status
 
 int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err) {
     _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    return peer_store_load(h->options.store, hx_id, &peer, err);
+    return peer_store_load(h->options.runtime->store, hx_id, &peer, err);
 }
 
 /* -- saying it ----------------------------------------------------------------------------------------------------------------- */
@@ -255,7 +255,7 @@ struct audit_record publish_line(const struct publication *p, bool is_wanted, co
     event.action = is_wanted ? "hx_cluster.publish" : "hx_cluster.unpublish";
     event.object_kind = "hx_cluster";
     event.object_id = p->row->hx_id;
-    event.principal_name = p->actor ? NULL : store_replica_name(p->h->options.store);
+    event.principal_name = p->actor ? NULL : store_replica_name(p->h->options.runtime->store);
     return audit_record_make(p->actor, &event);
 }
 
@@ -272,7 +272,7 @@ static int publish_keep_nonce(struct publication *p, const char *nonce, const st
     digest_sha256(body->len ? body->data : "", body->len, sha256);
     str_hex(sha256, sizeof(sha256), p->row->body_sha256);
     p->row->nonce_until_ms = clock_wall_ms() + PUBLISH_NONCE_MS;
-    return hx_publication_store_save(p->h->options.store, p->row, NULL, publish_fence(p), err);
+    return hx_publication_store_save(p->h->options.runtime->store, p->row, NULL, publish_fence(p), err);
 }
 
 static void publish_make_nonce(char out[PUBLISH_NONCE_CHARS + 1]) {
@@ -408,7 +408,7 @@ static int publish_save(struct publication *p, struct err *err) {
                                            .reason = row->reason[0] ? row->reason : hx_publication_state_name(row->state)});
     if (is_news)
         row->since_ms = row->tried_at_ms;
-    int rc = hx_publication_store_save(p->h->options.store, row, is_news ? &line : NULL, publish_fence(p), err);
+    int rc = hx_publication_store_save(p->h->options.runtime->store, row, is_news ? &line : NULL, publish_fence(p), err);
     if (!rc && is_news && p->h->options.on_published)
         p->h->options.on_published(p->h->options.arg, row);
     return rc;
@@ -459,7 +459,7 @@ void publish_leave(struct hx_visit *before) {
 static void publish_leave_peer(struct hx_remote *at) {
     _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
     struct hx_visit visit = {.h = at->h};
-    if (hx_store_load(at->h->options.store, at->remote.id, &connection, NULL) != ERR_NOT_FOUND ||
+    if (hx_store_load(at->h->options.runtime->store, at->remote.id, &connection, NULL) != ERR_NOT_FOUND ||
         publish_check_peer(at->h, at->remote.id, NULL) || hx_remote_enter(at, true, NULL))
         return;
     visit.at = at;

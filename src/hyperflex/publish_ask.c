@@ -20,8 +20,9 @@ static int publish_check_wish(struct publication *p, const char *hx_id, struct e
     if (rc || p->registration)
         return err_move(err, rc, &why);
     (void)err_set(err, ERR_CONFLICT, "there is nothing to publish: %s",
-                  str_starts(p->h->options.public_url, "https://") ? "kaasd is not registered with the vCenter of this HX cluster"
-                                                                   : "server.public_url is not set");
+                  str_starts(p->h->options.runtime->public_url, "https://")
+                      ? "kaasd is not registered with the vCenter of this HX cluster"
+                      : "server.public_url is not set");
     return err_remedy(err, "see: kaasctl vcenter status");
 }
 
@@ -45,7 +46,7 @@ static int publish_wish(struct publication *p, const char *hx_id, bool is_wanted
         row->since_ms = clock_wall_ms();
         row->reason[0] = row->detail[0] = row->remedy[0] = '\0';
     }
-    return hx_publication_store_save(p->h->options.store, row, &line, NULL, err);
+    return hx_publication_store_save(p->h->options.runtime->store, row, &line, NULL, err);
 }
 
 int hyperflex_publish(struct hyperflex *h, const struct actor *actor, const char *hx_id, bool is_wanted,
@@ -78,5 +79,5 @@ int hyperflex_prove(struct hyperflex *h, const char *nonce, struct hyperflex_pro
     digest_sha256(nonce, PUBLISH_NONCE_CHARS, sha256);
     str_hex(sha256, sizeof(sha256), digest);
     int rc = publish_get_installation(h, out->instance_id, err);
-    return rc ? rc : hx_publication_store_find_nonce(h->options.store, digest, clock_wall_ms(), out->sha256, err);
+    return rc ? rc : hx_publication_store_find_nonce(h->options.runtime->store, digest, clock_wall_ms(), out->sha256, err);
 }

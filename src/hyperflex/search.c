@@ -22,7 +22,7 @@ static void search_connect(struct hyperflex *h, const char *hx_id) {
     _cleanup_done_(hx_addresses_done) struct hx_addresses found = {.count = 0};
     _cleanup_(hx_connection_free) struct hx_connection *now = NULL;
     bool is_trusted = false;
-    int rc = hx_store_load(h->options.store, hx_id, &now, NULL);
+    int rc = hx_store_load(h->options.runtime->store, hx_id, &now, NULL);
     if ((rc && rc != ERR_NOT_FOUND) || hyperflex_list_addresses(h, hx_id, &found, NULL) || (now && search_tells(&found, now)))
         return;
     for (size_t i = 0; !is_trusted && i < found.count; i++) {
@@ -41,7 +41,7 @@ static void search_connect(struct hyperflex *h, const char *hx_id) {
 void hyperflex_search(void *arg, bool is_canceled) {
     static const char lease[] = "hx-search";
     struct hyperflex *h = arg;
-    struct store *store = h->options.store;
+    struct store *store = h->options.runtime->store;
     char **heirs = NULL;
     size_t count = 0;
     bool is_mine = false;

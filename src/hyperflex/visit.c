@@ -30,7 +30,7 @@ int hyperflex_seal(struct hyperflex *h, char *purpose, const char *text, struct 
     strbuf_init(&sealed, SEALED_BYTES_MAX);
     if (!mine)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = seal_seal(h->options.seal, mine, text, strlen(text), &sealed, err);
+    int rc = seal_seal(h->options.runtime->seal, mine, text, strlen(text), &sealed, err);
     if (rc)
         return rc;
     out->count = sealed.len;
@@ -46,7 +46,7 @@ int hyperflex_unseal(struct hyperflex *h, char *purpose, struct hx_sealed sealed
     *out = NULL;
     if (!mine)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = bytes ? seal_unseal(h->options.seal, mine, bytes, sealed.count, &plain, err) : 0;
+    int rc = bytes ? seal_unseal(h->options.runtime->seal, mine, bytes, sealed.count, &plain, err) : 0;
     if (rc || !bytes)
         return rc;
     *out = str_dup(plain.data);
@@ -61,7 +61,7 @@ int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind,
 static int visit_unseal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, char **out, struct err *err) {
     struct hx_sealed sealed = {0};
     *out = NULL;
-    int rc = hx_store_load_secret(h->options.store, hx_id, kind, &sealed, err);
+    int rc = hx_store_load_secret(h->options.runtime->store, hx_id, kind, &sealed, err);
     return rc ? rc : hyperflex_unseal(h, str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id), sealed, out, err);
 }
 
@@ -91,7 +91,7 @@ static int token_keep(struct hx_visit *v, struct err *err) {
         rc = visit_seal(v->h, v->connection->hx_id, HX_SECRET_TOKEN, text.data, &sealed, err);
     v->status->token_at_ms = clock_wall_ms();
     if (!rc)
-        rc = hx_store_save_status(v->h->options.store, v->status, &sealed, NULL, &v->at->fence, err);
+        rc = hx_store_save_status(v->h->options.runtime->store, v->status, &sealed, NULL, &v->at->fence, err);
     if (rc) {
         (void)hx_revoke(v->client, &v->token, NULL);
         hx_token_done(&v->token);
@@ -128,8 +128,8 @@ void visit_end(struct hx_visit *v) {
 }
 
 int visit_load(struct hx_visit *v, const char *hx_id, struct err *err) {
-    int rc = hx_store_load(v->h->options.store, hx_id, &v->connection, err);
-    return rc ? rc : hx_store_load_status(v->h->options.store, hx_id, &v->status, err);
+    int rc = hx_store_load(v->h->options.runtime->store, hx_id, &v->connection, err);
+    return rc ? rc : hx_store_load_status(v->h->options.runtime->store, hx_id, &v->status, err);
 }
 
 /* -- logging in -------------------------------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ int visit_load(struct hx_visit *v, const char *hx_id, struct err *err) {
 static int visit_advise_password(const struct hx_visit *v, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     const char *hx_id = v->connection->hx_id;
-    if (v->connection->is_inherited && !hx_store_load_credential_of(v->h->options.store, hx_id, &credential, NULL))
+    if (v->connection->is_inherited && !hx_store_load_credential_of(v->h->options.runtime->store, hx_id, &credential, NULL))
         return err_remedy(err,
                           "see at HX Connect that this user can sign in there, then: kaasctl vcenter set-hx-credential %s, or "
                           "kaasctl hx connect %s with another",
@@ -174,7 +174,7 @@ static int check_inherited(const struct hx_visit *v, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     struct err why = {0};
     int rc = v->connection->is_inherited
-                 ? hx_store_load_credential_of(v->h->options.store, v->connection->hx_id, &credential, &why)
+                 ? hx_store_load_credential_of(v->h->options.runtime->store, v->connection->hx_id, &credential, &why)
                  : ERR_NOT_FOUND;
     if (rc == ERR_NOT_FOUND || (!rc && !credential->refused_at_ms))
         return 0;
@@ -188,8 +188,9 @@ static int check_inherited(const struct hx_visit *v, struct err *err) {
 
 static void note_inherited_refusal(const struct hx_visit *v) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
-    if (v->connection->is_inherited && !hx_store_load_credential_of(v->h->options.store, v->connection->hx_id, &credential, NULL))
-        (void)hx_store_refuse_credential(v->h->options.store, credential->vcenter_id, clock_wall_ms(), NULL);
+    if (v->connection->is_inherited &&
+        !hx_store_load_credential_of(v->h->options.runtime->store, v->connection->hx_id, &credential, NULL))
+        (void)hx_store_refuse_credential(v->h->options.runtime->store, credential->vcenter_id, clock_wall_ms(), NULL);
 }
 
 /* The time of the next one is stored before HX is asked, so that no crash and no other replica makes it two. */
@@ -207,7 +208,7 @@ static int visit_login_alone(struct hx_visit *v, struct err *err) {
         rc = err_set(err, ERR_CONFIG, "no password is kept for it");
     v->status->next_login_at_ms = rc ? v->status->next_login_at_ms : clock_wall_ms() + HYPERFLEX_LOGIN_GAP_MS;
     if (!rc)
-        rc = hx_store_save_status(v->h->options.store, v->status, NULL, NULL, &v->at->fence, err);
+        rc = hx_store_save_status(v->h->options.runtime->store, v->status, NULL, NULL, &v->at->fence, err);
     if (rc)
         return rc;
     rc = hx_login(v->client, v->connection->user_name, password, &v->token, &why);
@@ -228,7 +229,7 @@ static int visit_login_alone(struct hx_visit *v, struct err *err) {
 /* With what was inherited one logs in after the other, over all replicas: the second is to know what came of the first. */
 static int visit_login(struct hx_visit *v, struct err *err) {
     static const char lease[] = "hx-inherited-login";
-    struct store *store = v->h->options.store;
+    struct store *store = v->h->options.runtime->store;
     bool is_mine = false;
     if (!v->connection->is_inherited)
         return visit_login_alone(v, err);
@@ -370,11 +371,11 @@ static int visit_save(struct hx_visit *v, bool is_news, struct err *err) {
     struct audit_event event = {.action = "hx_connection.state",
                                 .object_kind = "hx_connection",
                                 .object_id = s->hx_id,
-                                .principal_name = v->actor ? NULL : store_replica_name(v->h->options.store),
+                                .principal_name = v->actor ? NULL : store_replica_name(v->h->options.runtime->store),
                                 .result = is_good ? err_slug(0) : "upstream_error",
                                 .reason = is_good ? s->facts.name : s->remote.reason};
     const struct audit_record line = audit_record_make(v->actor, &event);
-    int rc = hx_store_save_status(v->h->options.store, s, NULL, is_news ? &line : NULL, &v->at->fence, err);
+    int rc = hx_store_save_status(v->h->options.runtime->store, s, NULL, is_news ? &line : NULL, &v->at->fence, err);
     if (!rc && is_news && v->h->options.on_news)
         v->h->options.on_news(v->h->options.arg, s);
     return rc;
@@ -388,7 +389,7 @@ static int visit_hand_over(struct hx_visit *v, const char *older_id, struct err 
     _cleanup_secret_ char *password = NULL;
     struct hx_sealed sealed = {0};
     struct err why = {0};
-    int rc = hx_store_load(v->h->options.store, older_id, &theirs, &why);
+    int rc = hx_store_load(v->h->options.runtime->store, older_id, &theirs, &why);
     if (rc && rc != ERR_NOT_FOUND)
         return err_move(err, rc, &why);
     rc = visit_unseal(v->h, v->connection->hx_id, HX_SECRET_PASSWORD, &password, err);
@@ -403,7 +404,7 @@ static int visit_hand_over(struct hx_visit *v, const char *older_id, struct err 
     ours.version_no = theirs ? theirs->version_no : 0;
     ours.updated_at_ms = clock_wall_ms();
     if (!rc)
-        rc = hx_store_put(v->h->options.store, &ours, &sealed, NULL, err);
+        rc = hx_store_put(v->h->options.runtime->store, &ours, &sealed, NULL, err);
     free(sealed.bytes);
     return rc;
 }
@@ -413,7 +414,7 @@ static int visit_become(struct hx_visit *v, const struct hx_identity *told, cons
                         struct err *err) {
     int rc = outcome->is_older_read ? 0 : visit_hand_over(v, outcome->older_id, err);
     if (!rc)
-        rc = hx_identity_store_merge(v->h->options.store, told, outcome->older_id, err);
+        rc = hx_identity_store_merge(v->h->options.runtime->store, told, outcome->older_id, err);
     if (rc)
         return rc;
     (void)hx_revoke(v->client, &v->token, NULL);
@@ -428,7 +429,7 @@ static int visit_identify(struct hx_visit *v, const struct hx_facts *facts, stru
     const struct audit_event event = {.action = "hx_cluster.change",
                                       .object_kind = "hx_cluster",
                                       .object_id = v->status->hx_id,
-                                      .principal_name = v->actor ? NULL : store_replica_name(v->h->options.store),
+                                      .principal_name = v->actor ? NULL : store_replica_name(v->h->options.runtime->store),
                                       .reason = facts->name};
     struct audit_record line = audit_record_make(v->actor, &event);
     const struct hx_identity told = {.hx_id = v->status->hx_id,
@@ -438,7 +439,7 @@ static int visit_identify(struct hx_visit *v, const struct hx_facts *facts, stru
                                      .vsphere_cluster = facts->vsphere_cluster,
                                      .audit = &line};
     struct hx_identity_outcome outcome = {.is_older_read = false};
-    int rc = hx_identity_store_save(v->h->options.store, &told, &outcome, err);
+    int rc = hx_identity_store_save(v->h->options.runtime->store, &told, &outcome, err);
     if (rc || !outcome.older_id[0])
         return rc;
     line.event.action = "hx_cluster.merge";

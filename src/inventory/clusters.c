@@ -59,9 +59,9 @@ static const struct cluster_room *clusters_room(const struct clusters *c, size_t
 /* Every write ends here. What was made is in the audit log already, by the same transaction; what was refused gets its line now. */
 static int clusters_finish(struct clusters *c, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(c->options.store, line, rc, why);
-    else if (c->options.on_written)
-        c->options.on_written(c->options.on_written_arg);
+        audit_store_append_outcome(c->options.runtime->store, line, rc, why);
+    else
+        runtime_note_written(c->options.runtime);
     return rc;
 }
 
@@ -69,7 +69,7 @@ static int clusters_insert(struct clusters *c, struct cluster *record, const str
     int rc = cluster_check(record, err);
     const struct cluster_writing with = {audit, clusters_room(c, 1, record->nodes_count)};
     if (!rc)
-        rc = cluster_store_insert(c->options.store, record, &with, err);
+        rc = cluster_store_insert(c->options.runtime->store, record, &with, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "choose another name, or change the record that is there");
     return rc;
@@ -102,7 +102,7 @@ static int clusters_update(struct clusters *c, const struct cluster *record, uns
                            struct err *err) {
     const bool has_nodes = parts & CLUSTER_PART_NODES;
     const struct cluster_writing with = {audit, has_nodes ? clusters_room(c, 0, record->nodes_count) : NULL};
-    return cluster_store_update(c->options.store, record, parts, &with, err);
+    return cluster_store_update(c->options.runtime->store, record, parts, &with, err);
 }
 
 /* Somebody else was quicker, and the caller has made no condition: once more after a moment, or all who write to one record at several
@@ -125,7 +125,7 @@ static bool clusters_try_again(int *rc, int64_t version_no, unsigned attempt, st
 static int save_time(struct clusters *c, const struct cluster *record, struct err *err) {
     struct report_time time = {.at_ms = record->reported_at_ms};
     (void)snprintf(time.cluster_id, sizeof(time.cluster_id), "%s", record->id);
-    return cluster_store_save_report_times(c->options.store, &time, 1, true, err);
+    return cluster_store_save_report_times(c->options.runtime->store, &time, 1, true, err);
 }
 
 /* What differs, for the audit log: "name: prod-1 -> prod-2; labels". */
@@ -149,7 +149,7 @@ static int clusters_edit_once(struct clusters *c, const struct clusters_edit *ed
     _cleanup_strbuf_ struct strbuf reason; /* longer than its column it is cut there */
     unsigned parts = 0;
     strbuf_init(&reason, REASON_BYTES_MAX);
-    int rc = cluster_store_load(c->options.store, edit->id, &record, err);
+    int rc = cluster_store_load(c->options.runtime->store, edit->id, &record, err);
     if (!rc && edit->version_no && record->version_no != edit->version_no)
         rc = clusters_precondition(err);
     if (!rc)
@@ -196,15 +196,15 @@ int clusters_report(struct clusters *c, const struct actor *actor, const struct 
     const struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "cluster.report", .object_kind = "cluster", .object_id = edit->id});
     int rc = clusters_edit(c, edit, true, &line, err);
-    if (!rc && c->options.on_written)
-        c->options.on_written(c->options.on_written_arg);
+    if (!rc)
+        runtime_note_written(c->options.runtime);
     return rc;
 }
 
 int clusters_remove(struct clusters *c, const struct actor *actor, const char *id, int64_t version_no, struct err *err) {
     const struct audit_record line =
         audit_record_make(actor, &(struct audit_event){.action = "cluster.remove", .object_kind = "cluster", .object_id = id});
-    int rc = cluster_store_delete(c->options.store, id, version_no, &line, err);
+    int rc = cluster_store_delete(c->options.runtime->store, id, version_no, &line, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
     return clusters_finish(c, &line, rc, err);
@@ -213,7 +213,7 @@ int clusters_remove(struct clusters *c, const struct actor *actor, const char *i
 /* The name that discovery gives is that of the vSphere cluster below. */
 static int clusters_give_name_back(struct clusters *c, struct hx_cluster *hx, struct err *err) {
     struct vsphere_cluster on = {0};
-    int rc = platform_store_load_vsphere(c->options.store, &hx->vsphere_cluster, &on, err);
+    int rc = platform_store_load_vsphere(c->options.runtime->store, &hx->vsphere_cluster, &on, err);
     if (!rc)
         rc = str_replace(&hx->name, on.name ? on.name : hx->vsphere_cluster.moref, err);
     vsphere_cluster_done(&on);
@@ -260,7 +260,7 @@ static int change_hx_once(struct clusters *c, const char *id, int64_t version_no
     struct audit_record told = *audit;
     int64_t next = 0;
     strbuf_init(&reason, REASON_BYTES_MAX);
-    int rc = platform_store_load_hx(c->options.store, id, &hx, err);
+    int rc = platform_store_load_hx(c->options.runtime->store, id, &hx, err);
     if (!rc && version_no && hx->version_no != version_no)
         rc = clusters_precondition(err);
     if (!rc) {
@@ -273,7 +273,7 @@ static int change_hx_once(struct clusters *c, const char *id, int64_t version_no
         describe_text("management_address", address, hx->address, &reason);
         told.event.object_name = hx->name;
         told.event.reason = reason.len ? reason.data : NULL;
-        rc = platform_store_update_hx(c->options.store, hx, &told, &next, err);
+        rc = platform_store_update_hx(c->options.runtime->store, hx, &told, &next, err);
     }
     hx_cluster_free(hx);
     return rc;
@@ -297,7 +297,7 @@ int clusters_change_hx(struct clusters *c, const struct actor *actor, const char
 #define LINES_PER_TX 100U /* rows locked at once, and what a replica reads anew in one go */
 
 int clusters_load(struct clusters *c, const char *id, struct cluster **out, struct err *err) {
-    return cluster_store_load(c->options.store, id, out, err);
+    return cluster_store_load(c->options.runtime->store, id, out, err);
 }
 
 static bool clusters_is_to_write(const struct clusters_line *line) {
@@ -367,12 +367,11 @@ static int write_chunk(struct clusters *c, struct chunk *chunk, bool is_atomic, 
                                         .count = chunk->count,
                                         .is_atomic = is_atomic,
                                         .room = clusters_room(c, chunk->added, chunk->nodes)};
-    int rc = chunk->count ? cluster_store_write_batch(c->options.store, &batch, err) : 0;
+    int rc = chunk->count ? cluster_store_write_batch(c->options.runtime->store, &batch, err) : 0;
     if (rc || !chunk->count)
         return rc;
     *goes_on = take_outcome(chunk, is_atomic);
-    if (c->options.on_written)
-        c->options.on_written(c->options.on_written_arg);
+    runtime_note_written(c->options.runtime);
     return 0;
 }
 

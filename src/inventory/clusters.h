@@ -10,14 +10,12 @@
 #include "err.h"
 #include "platform.h"
 #include "principal.h"
+#include "runtime.h"
 
 struct clusters;
-struct store;
 
 struct clusters_options {
-    struct store *store;
-    void (*on_written)(void *arg); /* called after a write, to bring it into the inventory; may be NULL */
-    void *on_written_arg;
+    const struct runtime *runtime;
     /* Tells how many clusters and nodes the inventory has; false: not known. If there is plenty of room, writers do not count them in the database. NULL:
      * writers always count. */
     bool (*get_size)(void *arg, size_t *clusters, size_t *nodes);

@@ -124,7 +124,7 @@ static int inventory_begin_loading(struct inventory *d, struct inventory_watch *
     if (rc)
         return rc;
     *out = (struct inventory_loading){
-        .store = d->options.store,
+        .store = d->options.runtime->store,
         .basis = {.watch = watch,
                   .wall_ms = clock_wall_ms(),
                   .mono_ms = clock_mono_ms(),
@@ -159,7 +159,7 @@ static int load_snapshot(struct inventory *d, struct err *err) {
 /* Positions first, then everything: a change in between is read twice rather than never. */
 static int inventory_load_from_now(struct inventory *d, struct err *err) {
     struct change_positions positions = {0};
-    int rc = change_store_load_positions(d->options.store, &positions, err);
+    int rc = change_store_load_positions(d->options.runtime->store, &positions, err);
     if (!rc)
         rc = load_snapshot(d, err);
     if (rc) {
@@ -259,7 +259,7 @@ static int poll_once(struct inventory *d, bool *is_more, struct err *err) {
     struct change_list changes = {0};
     int rc = inventory_copy_positions(&d->positions, &before, err);
     if (!rc)
-        rc = change_store_load(d->options.store, &d->positions, &changes, err);
+        rc = change_store_load(d->options.runtime->store, &d->positions, &changes, err);
     if (!rc)
         rc = apply_batch(d, &changes, err);
     if (!rc && inventory_tell_others(d, &changes))
@@ -369,9 +369,9 @@ static int sync_reports(struct inventory *d, const struct inventory_snapshot *sn
     struct report_times mine = {0}, all = {0};
     int rc = collect_times(snapshot, &mine, err);
     if (!rc && mine.count)
-        rc = cluster_store_save_report_times(d->options.store, mine.items, mine.count, false, err);
+        rc = cluster_store_save_report_times(d->options.runtime->store, mine.items, mine.count, false, err);
     if (!rc)
-        rc = cluster_store_list_report_times(d->options.store, d->synced_ms - CLOCK_SLACK_MS, &all, err);
+        rc = cluster_store_list_report_times(d->options.runtime->store, d->synced_ms - CLOCK_SLACK_MS, &all, err);
     if (!rc) {
         for (size_t i = 0; i < all.count; i++) {
             const struct inventory_cluster *entry = inventory_find_cluster(snapshot, all.items[i].cluster_id);
@@ -499,7 +499,7 @@ static int find_suspects(struct inventory *d, struct suspects *out, struct err *
     old = loading.old;
     if (!old)
         goto out;
-    rc = inventory_load_platform(d->options.store, &platform, err);
+    rc = inventory_load_platform(d->options.runtime->store, &platform, err);
     if (rc)
         goto out;
     compare_platforms(old->platform, platform, out);
@@ -542,7 +542,7 @@ static int inventory_let_off(struct inventory *d, struct suspects *s, struct err
     while (!rc && is_more && s->count) {
         struct change_list changes = {0};
         size_t kept = 0;
-        rc = change_store_load(d->options.store, &positions, &changes, err);
+        rc = change_store_load(d->options.runtime->store, &positions, &changes, err);
         is_more = !rc && changes.is_more && !changes.is_gap;
         for (size_t i = 0; !rc && i < s->count; i++) {
             if (inventory_is_named(&changes, &s->items[i], s->members[i]))

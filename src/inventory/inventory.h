@@ -8,9 +8,9 @@
 #include "change_store.h"
 #include "err.h"
 #include "finding.h"
+#include "runtime.h"
 #include "snapshot.h"
 
-struct store;
 struct inventory;
 
 /* Called with the changes that one poll read, of all kinds, in the order they were made; the list is borrowed. Runs in the thread of inventory_poll, which it
@@ -33,7 +33,7 @@ struct inventory_difference {
 typedef void inventory_difference_fn(void *arg, const struct inventory_difference *difference);
 
 struct inventory_options {
-    struct store *store;
+    const struct runtime *runtime;
     inventory_changes_fn *on_changes;       /* may be NULL */
     inventory_gap_fn *on_gap;               /* may be NULL */
     inventory_difference_fn *on_difference; /* may be NULL */

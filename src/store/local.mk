@@ -31,6 +31,7 @@ src_store_libstore_a_SOURCES = \
     src/store/core/refused_rows.h \
     src/store/core/release_store.c \
     src/store/core/release_store.h \
+    src/store/core/runtime.h \
     src/store/core/store.h \
     src/store/core/store_schema.h \
     src/store/core/store_tx.c \

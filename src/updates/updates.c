@@ -42,9 +42,9 @@ int updates_new(const struct updates_options *options, struct updates **out, str
     if (!updates)
         return err_set(err, ERR_NOMEM, "out of memory");
     (void)pthread_mutex_init(&updates->lock, NULL);
-    updates->store = options->store;
+    updates->store = options->runtime->store;
     updates->replica = str_dup(options->replica);
-    updates->version = str_dup(options->version);
+    updates->version = str_dup(options->runtime->version);
     updates->row = malloc(sizeof(*updates->row));
     if (!updates->replica || !updates->version || !updates->row) {
         updates_free(updates);

@@ -11,14 +11,14 @@
 #include "err.h"
 #include "finding.h"
 #include "json.h"
+#include "runtime.h"
 #include "store.h"
 
 struct updates;
 
 struct updates_options {
-    struct store *store; /* outlives the module */
+    const struct runtime *runtime;
     const char *replica; /* name by which it holds the lease; copied */
-    const char *version; /* of this program; copied */
 };
 int updates_new(const struct updates_options *options, struct updates **out, struct err *err); /* ERR_NOMEM */
 void updates_free(struct updates *updates);                                                    /* NULL is allowed */

@@ -68,9 +68,9 @@ void access_free(struct access *access) {
 /* Ends every write, whose line is in its transaction: after success others learn of it, a refusal gets its line now. Returns rc. */
 static int access_finish(struct access *access, const struct audit_record *line, int rc, const struct err *why) {
     if (rc)
-        audit_store_append_outcome(access->options.store, line, rc, why);
-    else if (access->options.on_written)
-        access->options.on_written(access->options.on_written_arg);
+        audit_store_append_outcome(access->options.runtime->store, line, rc, why);
+    else
+        runtime_note_written(access->options.runtime);
     return rc;
 }
 
@@ -96,7 +96,7 @@ static int access_take_names(struct user_list *users, struct user_names *out, st
 int access_sync_names(struct access *access, struct err *err) {
     struct user_list users = {0};
     struct user_names fresh = {0}, old;
-    int rc = user_store_list(access->options.store, &users, err);
+    int rc = user_store_list(access->options.runtime->store, &users, err);
     if (!rc)
         rc = access_take_names(&users, &fresh, err);
     user_list_done(&users);
@@ -191,11 +191,11 @@ void access_check_users(struct access *access, int64_t started_at_ms, struct fin
 #define REASON_BYTES_MAX 2000
 
 int access_list_users(struct access *access, struct user_list *out, struct err *err) {
-    return user_store_list(access->options.store, out, err);
+    return user_store_list(access->options.runtime->store, out, err);
 }
 
 int access_get_user(struct access *access, const char *id, struct user **out, struct err *err) {
-    return user_store_load(access->options.store, id, out, err);
+    return user_store_load(access->options.runtime->store, id, out, err);
 }
 
 static int access_check_name(const char *name, struct err *err) {
@@ -235,7 +235,7 @@ int access_add_user(struct access *access, const struct actor *actor, struct use
     if (rc)
         return rc;
     user->created_at_ms = user->updated_at_ms = clock_wall_ms();
-    rc = user_store_insert(access->options.store, user, &line, err);
+    rc = user_store_insert(access->options.runtime->store, user, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "choose another name, or change the user who is there");
     return access_finish(access, &line, rc, err);
@@ -270,14 +270,14 @@ static int access_write_changed(struct access *access, const struct actor *actor
     int64_t next = 0;
     user->updated_at_ms = line.at_ms;
     secret_free(STEAL(user->password_hash)); /* stays as it is stored */
-    return access_finish(access, &line, user_store_update(access->options.store, user, &change, &next, err), err);
+    return access_finish(access, &line, user_store_update(access->options.runtime->store, user, &change, &next, err), err);
 }
 
 static int access_change_once(struct access *access, const struct actor *actor, const struct access_user_edit *edit,
                               struct err *err) {
     _cleanup_(user_free) struct user *user = NULL;
     _cleanup_strbuf_ struct strbuf reason;
-    int rc = user_store_load(access->options.store, edit->id, &user, err);
+    int rc = user_store_load(access->options.runtime->store, edit->id, &user, err);
     strbuf_init(&reason, REASON_BYTES_MAX);
     if (rc)
         return rc;
@@ -310,11 +310,11 @@ int access_remove_user(struct access *access, const struct actor *actor, const c
     struct audit_record line =
         audit_record_make(actor, &(struct audit_event){.action = "user.remove", .object_kind = "user", .object_id = id});
     struct user_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &line};
-    int rc = user_store_load(access->options.store, id, &user, err);
+    int rc = user_store_load(access->options.runtime->store, id, &user, err);
     if (rc)
         return rc;
     line.event.object_name = user->name;
-    rc = user_store_delete(access->options.store, &removal, err);
+    rc = user_store_delete(access->options.runtime->store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
     return access_finish(access, &line, rc, err);
@@ -336,7 +336,7 @@ static int access_write_password_once(struct access *access, const struct passwo
         change->actor, &(struct audit_event){.action = change->action, .object_kind = "user", .object_id = change->user_id});
     struct user_change along = {.audit = &line, .ends_sessions = true, .kept_sid = change->kept_sid};
     int64_t next = 0;
-    int rc = user_store_load(access->options.store, change->user_id, &user, err);
+    int rc = user_store_load(access->options.runtime->store, change->user_id, &user, err);
     if (rc)
         return rc;
     line.event.object_name = user->name;
@@ -344,7 +344,7 @@ static int access_write_password_once(struct access *access, const struct passwo
     user->password_hash = str_dup(hash);
     user->must_change_password = change->must_change_password;
     user->updated_at_ms = line.at_ms;
-    rc = user->password_hash ? user_store_update(access->options.store, user, &along, &next, err)
+    rc = user->password_hash ? user_store_update(access->options.runtime->store, user, &along, &next, err)
                              : err_set(err, ERR_NOMEM, "out of memory");
     return access_finish(access, &line, rc, err);
 }
@@ -354,7 +354,7 @@ static int access_write_password(struct access *access, const struct password_ch
     _cleanup_secret_ char *hash = NULL;
     _cleanup_(user_free) struct user *user = NULL;
     struct err why = {0};
-    int rc = user_store_load(access->options.store, change->user_id, &user, err);
+    int rc = user_store_load(access->options.runtime->store, change->user_id, &user, err);
     if (!rc)
         rc = password_check(change->password, user->name, err);
     if (!rc)
@@ -413,7 +413,7 @@ static int access_check_grantee(struct access *access, const struct grant *g, st
     int rc;
     if (!str_starts(g->principal_id, LOCAL))
         return 0;
-    rc = user_store_load(access->options.store, g->principal_id + sizeof(LOCAL) - 1, &user, &missing);
+    rc = user_store_load(access->options.runtime->store, g->principal_id + sizeof(LOCAL) - 1, &user, &missing);
     user_free(user);
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_UNPROCESSABLE, "there is no local user %s", g->principal_id);
@@ -439,14 +439,14 @@ int access_add_grant(struct access *access, const struct actor *actor, struct gr
     if (!rc)
         rc = access_check_grantee(access, g, err);
     if (!rc)
-        rc = grant_store_settle_principal(access->options.store, &g->principal_id, err);
+        rc = grant_store_settle_principal(access->options.runtime->store, &g->principal_id, err);
     if (!rc)
         rc = access_set_grant_id(g, err);
     if (rc)
         return rc;
     reason = access_grant_reason(g);
     line = access_grant_make_line(actor, "grant.create", g, reason);
-    rc = grant_store_insert(access->options.store, g, g->created_at_ms, &line, &why);
+    rc = grant_store_insert(access->options.runtime->store, g, g->created_at_ms, &line, &why);
     if (rc == ERR_EXISTS)
         (void)err_remedy(&why, "it need not be given again; see: kaasctl grant list, or GET /v2/grants?object_id=...");
     if (rc == ERR_CONFLICT)
@@ -458,12 +458,12 @@ int access_remove_grant(struct access *access, const struct actor *actor, const 
     _cleanup_free_ char *reason = NULL;
     struct grant g = {0};
     struct audit_record line;
-    int rc = grant_store_load(access->options.store, id, &g, err);
+    int rc = grant_store_load(access->options.runtime->store, id, &g, err);
     if (rc)
         return rc;
     reason = access_grant_reason(&g);
     line = access_grant_make_line(actor, "grant.remove", &g, reason);
-    rc = access_finish(access, &line, grant_store_delete(access->options.store, id, &line, err), err);
+    rc = access_finish(access, &line, grant_store_delete(access->options.runtime->store, id, &line, err), err);
     grant_done(&g);
     return rc;
 }
@@ -499,7 +499,7 @@ static int access_check_directory(struct access *access, const struct role_mappi
     struct ldap_row_list all = {0};
     _cleanup_strbuf_ struct strbuf known;
     bool is_known = false;
-    int rc = ldap_store_list(access->options.store, &all, err);
+    int rc = ldap_store_list(access->options.runtime->store, &all, err);
     strbuf_init(&known, NAMES_BYTES_MAX);
     for (size_t i = 0; !rc && i < all.count; i++) {
         const char *other = all.items[i].source.name;
@@ -518,7 +518,7 @@ static int access_check_directory(struct access *access, const struct role_mappi
 static int access_check_vcenter(struct access *access, const struct role_mapping *m, struct err *err) {
     _cleanup_(vcenter_free) struct vcenter *vcenter = NULL;
     struct err why = {0};
-    int rc = vcenter_store_load(access->options.store, m->subject_id, &vcenter, &why);
+    int rc = vcenter_store_load(access->options.runtime->store, m->subject_id, &vcenter, &why);
     if (rc == ERR_NOT_FOUND) {
         (void)err_set(err, ERR_UNPROCESSABLE, "there is no vCenter %s", m->subject_id);
         return err_remedy(err, "take the id of one of: kaasctl vcenter list");
@@ -557,7 +557,7 @@ int access_add_role_mapping(struct access *access, const struct actor *actor, st
         return rc;
     reason = access_mapping_reason(m);
     line = access_mapping_make_line(actor, "role_mapping.create", m, reason);
-    rc = role_mapping_store_insert(access->options.store, m, &line, err);
+    rc = role_mapping_store_insert(access->options.runtime->store, m, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "remove that one first, or change its role: kaasctl role-mapping list, or GET /v2/role-mappings");
     return access_finish(access, &line, rc, err);
@@ -572,7 +572,7 @@ int access_change_role_mapping(struct access *access, const struct actor *actor,
     reason = access_mapping_reason(m);
     line = access_mapping_make_line(actor, "role_mapping.change", m, reason);
     m->updated_at_ms = line.at_ms;
-    rc = role_mapping_store_update(access->options.store, m, &line, err);
+    rc = role_mapping_store_update(access->options.runtime->store, m, &line, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the change");
     return access_finish(access, &line, rc, err);
@@ -584,12 +584,12 @@ int access_remove_role_mapping(struct access *access, const struct actor *actor,
     struct role_mapping m = {0};
     struct audit_record line;
     struct role_mapping_removal removal = {.id = id, .version_no = version_no, .audit = &line};
-    int rc = role_mapping_store_load(access->options.store, id, &m, err);
+    int rc = role_mapping_store_load(access->options.runtime->store, id, &m, err);
     if (rc)
         return rc;
     reason = access_mapping_reason(&m);
     line = access_mapping_make_line(actor, "role_mapping.remove", &m, reason);
-    rc = role_mapping_store_delete(access->options.store, &removal, err);
+    rc = role_mapping_store_delete(access->options.runtime->store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
     rc = access_finish(access, &line, rc, err);
@@ -598,21 +598,21 @@ int access_remove_role_mapping(struct access *access, const struct actor *actor,
 }
 
 int access_list_role_mappings(struct access *access, struct role_mapping_list *out, struct err *err) {
-    return role_mapping_store_list(access->options.store, out, err);
+    return role_mapping_store_list(access->options.runtime->store, out, err);
 }
 
 int access_get_role_mapping(struct access *access, const char *id, struct role_mapping *out, struct err *err) {
-    return role_mapping_store_load(access->options.store, id, out, err);
+    return role_mapping_store_load(access->options.runtime->store, id, out, err);
 }
 
 /* -- the audit log: reading, noting refusals, verifying ---------------------------------------------------------- */
 
 int access_list_audit(struct access *access, const struct audit_query *query, struct audit_page *out, struct err *err) {
-    return audit_store_list(access->options.store, query, out, err);
+    return audit_store_list(access->options.runtime->store, query, out, err);
 }
 
 void access_note_refusal(struct access *access, const struct audit_event *event) {
-    audit_store_note(access->options.store, event);
+    audit_store_note(access->options.runtime->store, event);
 }
 
 void access_audit_done(struct access_audit *found) {
@@ -631,7 +631,7 @@ static int access_verify_part(struct access *access, struct access_audit *found,
     if (chain->replica_id == place->replica_id)
         part->v.after_seq = place->after_seq;
     memcpy(part->name, chain->name, sizeof(part->name));
-    rc = audit_store_verify(access->options.store, &part->v, err);
+    rc = audit_store_verify(access->options.runtime->store, &part->v, err);
     if (rc)
         return rc;
     found->count++;
@@ -647,7 +647,7 @@ int access_verify_audit(struct access *access, const struct access_audit_place *
                         struct err *err) {
     struct audit_chain_list chains = {0};
     struct access_audit found = {0};
-    int rc = audit_store_list_chains(access->options.store, &chains, err);
+    int rc = audit_store_list_chains(access->options.runtime->store, &chains, err);
     if (!rc) {
         found.items = calloc(chains.count + 1, sizeof(*found.items));
         rc = found.items ? 0 : err_set(err, ERR_NOMEM, "out of memory");
@@ -672,5 +672,5 @@ int access_verify_audit(struct access *access, const struct access_audit_place *
 
 int access_accept_restore(struct access *access, const struct actor *actor, struct err *err) {
     const struct audit_record record = audit_record_make(actor, &(struct audit_event){.object_kind = "audit"});
-    return audit_store_accept(access->options.store, &record.event, err);
+    return audit_store_accept(access->options.runtime->store, &record.event, err);
 }

@@ -14,18 +14,16 @@
 #include "grant.h"
 #include "principal.h"
 #include "grant_store.h"
+#include "runtime.h"
 #include "user_store.h"
 
 struct access;
-struct store;
 
 #define ACCESS_USER_NAME_CHARS_MAX 100
 #define ACCESS_FULL_NAME_CHARS_MAX 200
 
 struct access_options {
-    struct store *store;
-    void (*on_written)(void *arg); /* called after a write, so that memory follows it at once; may be NULL */
-    void *on_written_arg;
+    const struct runtime *runtime;
     bool maps_privileges; /* roles may be given by privileges of a vCenter */
 };
 

@@ -73,7 +73,7 @@ int accounts_add(struct ldapdirs *ldapdirs, const struct actor *actor, struct se
     wanted->version_no = 1;
     if (!wanted->id)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = service_store_insert(ldapdirs->options.store, wanted, &line, err);
+    rc = service_store_insert(ldapdirs->options.runtime->store, wanted, &line, err);
     if (rc == ERR_EXISTS)
         (void)err_remedy(err, "a name and a credential belong to one account; see: kaasctl service list, or GET /v2/services");
     return ldapdir_finish(ldapdirs, &line, rc, err);
@@ -115,14 +115,14 @@ static int accounts_write_changed(struct ldapdirs *ldapdirs, const struct actor 
         return reason ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     change.ends_delegated = change.ends_own || (before->may_delegate && !a->may_delegate);
     a->updated_at_ms = line.at_ms;
-    return ldapdir_finish(ldapdirs, &line, service_store_update(ldapdirs->options.store, a, &change, &next, err), err);
+    return ldapdir_finish(ldapdirs, &line, service_store_update(ldapdirs->options.runtime->store, a, &change, &next, err), err);
 }
 
 static int accounts_change_once(struct ldapdirs *ldapdirs, const struct actor *actor, const struct account_edit *edit,
                                 struct err *err) {
     _cleanup_(service_account_free) struct service_account *a = NULL;
     struct service_account before = {.id = NULL};
-    int rc = service_store_load(ldapdirs->options.store, edit->id, &a, err);
+    int rc = service_store_load(ldapdirs->options.runtime->store, edit->id, &a, err);
     if (rc)
         return rc;
     if (edit->version_no && a->version_no != edit->version_no) {
@@ -161,11 +161,11 @@ int accounts_remove(struct ldapdirs *ldapdirs, const struct actor *actor, const 
     struct audit_record line = audit_record_make(
         actor, &(struct audit_event){.action = "service_account.remove", .object_kind = "service_account", .object_id = id});
     struct service_removal removal = {.id = id, .version_no = version_no, .now_ms = clock_wall_ms(), .audit = &line};
-    int rc = service_store_load(ldapdirs->options.store, id, &a, err);
+    int rc = service_store_load(ldapdirs->options.runtime->store, id, &a, err);
     if (rc)
         return rc;
     line.event.object_name = a->name;
-    rc = service_store_delete(ldapdirs->options.store, &removal, err);
+    rc = service_store_delete(ldapdirs->options.runtime->store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
     return ldapdir_finish(ldapdirs, &line, rc, err);
@@ -173,7 +173,7 @@ int accounts_remove(struct ldapdirs *ldapdirs, const struct actor *actor, const 
 
 void accounts_note_certificate(struct ldapdirs *ldapdirs, const char *id, const struct service_certificate *certificate) {
     struct err ignored = {0};
-    (void)service_store_note_certificate(ldapdirs->options.store, id, certificate, &ignored);
+    (void)service_store_note_certificate(ldapdirs->options.runtime->store, id, certificate, &ignored);
 }
 
 /* -- service accounts: whose a credential is, and what a session of one may still do. In memory only -------------------- */

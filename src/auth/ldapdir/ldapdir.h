@@ -10,21 +10,15 @@
 #include "cleanup.h"
 #include "err.h"
 #include "principal.h"
+#include "runtime.h"
 
 struct ldapdirs;
 struct worker_pool;
-struct seal;
-struct store;
 
 struct ldapdir_options {
-    struct store *store;
-    struct seal *seal;
-    long connect_timeout_ms;    /* to one server of a directory; the TLS handshake may take as long again */
-    long call_timeout_ms;       /* for one LDAP operation */
-    void (*thread_begin)(void); /* of worker pools; may be NULL */
-    void (*thread_end)(void);
-    void (*on_written)(void *arg); /* called after a write, so that memory follows it at once; may be NULL */
-    void *on_written_arg;
+    const struct runtime *runtime;
+    long connect_timeout_ms; /* to one server of a directory; the TLS handshake may take as long again */
+    long call_timeout_ms;    /* for one LDAP operation */
 };
 
 /* Makes the set of directories; asks none yet. ERR_NOMEM. */

@@ -30,9 +30,9 @@ static struct audit_record admin_make_line(const struct actor *actor, const char
 int ldapdir_finish(struct ldapdirs *ldapdirs, const struct audit_record *line, int rc, const struct err *why) {
     const struct ldapdir_options *options = &ldapdirs->options;
     if (rc)
-        audit_store_append_outcome(options->store, line, rc, why);
-    else if (options->on_written)
-        options->on_written(options->on_written_arg);
+        audit_store_append_outcome(options->runtime->store, line, rc, why);
+    else
+        runtime_note_written(options->runtime);
     return rc;
 }
 
@@ -49,7 +49,7 @@ static int seal_password(struct ldapdirs *ldapdirs, const char *password, struct
     strbuf_init(&sealed, SEALED_BYTES_MAX);
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = seal_seal(ldapdirs->options.seal, purpose, password, strlen(password), &sealed, err);
+    rc = seal_seal(ldapdirs->options.runtime->seal, purpose, password, strlen(password), &sealed, err);
     if (rc)
         return rc;
     free(row->sealed);
@@ -115,13 +115,13 @@ int ldapdir_add(struct ldapdirs *ldapdirs, const struct actor *actor, const stru
     if (rc)
         return rc;
     row->source.created_at_ms = row->source.updated_at_ms;
-    return admin_finish(ldapdirs, &line, ldap_store_insert(ldapdirs->options.store, row, &line, err), err);
+    return admin_finish(ldapdirs, &line, ldap_store_insert(ldapdirs->options.runtime->store, row, &line, err), err);
 }
 
 int ldapdir_change(struct ldapdirs *ldapdirs, const struct actor *actor, const struct ldapdir_wish *wish, struct err *err) {
     _cleanup_(ldap_row_free) struct ldap_row *row = NULL;
     const struct audit_record line = admin_make_line(actor, "directory.change", wish->source.name, wish->source.urls);
-    int rc = ldap_store_load(ldapdirs->options.store, wish->source.name, &row, err);
+    int rc = ldap_store_load(ldapdirs->options.runtime->store, wish->source.name, &row, err);
     if (rc)
         return rc;
     if (wish->source.version_no != row->source.version_no) {
@@ -133,13 +133,13 @@ int ldapdir_change(struct ldapdirs *ldapdirs, const struct actor *actor, const s
         rc = admin_apply(ldapdirs, wish, row, err);
     if (rc)
         return rc;
-    return admin_finish(ldapdirs, &line, ldap_store_update(ldapdirs->options.store, row, &line, err), err);
+    return admin_finish(ldapdirs, &line, ldap_store_update(ldapdirs->options.runtime->store, row, &line, err), err);
 }
 
 int ldapdir_remove(struct ldapdirs *ldapdirs, const struct actor *actor, const char *name, int64_t version_no, struct err *err) {
     const struct audit_record line = admin_make_line(actor, "directory.remove", name, NULL);
     const struct ldap_removal removal = {.name = name, .version_no = version_no, .audit = &line};
-    int rc = ldap_store_delete(ldapdirs->options.store, &removal, err);
+    int rc = ldap_store_delete(ldapdirs->options.runtime->store, &removal, err);
     if (rc == ERR_PRECONDITION)
         (void)err_remedy(err, "read it again and repeat the removal");
     return admin_finish(ldapdirs, &line, rc, err);

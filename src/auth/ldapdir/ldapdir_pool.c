@@ -190,7 +190,7 @@ static int bind_password(struct ldapdir *source, struct ldap_conn *conn, struct 
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
     strbuf_init_secret(&plain, BIND_PASSWORD_BYTES_MAX);
-    rc = seal_unseal(source->options->seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
+    rc = seal_unseal(source->options->runtime->seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
     if (!rc)
         rc = ldap_conn_bind_password(conn, row->source.bind_dn, plain.data, err);
     strbuf_done(&plain);

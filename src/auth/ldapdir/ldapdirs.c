@@ -326,7 +326,7 @@ static int ldapdir_sync_locked(struct ldapdirs *ldapdirs, struct err *err) {
     struct ldap_row_list list = {0};
     struct ldapdir **fresh;
     size_t count = 0;
-    int rc = ldap_store_list(ldapdirs->options.store, &list, err);
+    int rc = ldap_store_list(ldapdirs->options.runtime->store, &list, err);
     if (rc)
         return rc;
     fresh = calloc(list.count + 1, sizeof(struct ldapdir *));
@@ -414,8 +414,8 @@ static int add_pool_locked(struct ldapdirs *ldapdirs, const char *name, struct w
     const struct worker_pool_options options = {.name = title,
                                                 .threads = WORKER_POOL_THREADS,
                                                 .queue_count = WORKER_POOL_QUEUE_COUNT,
-                                                .thread_begin = ldapdirs->options.thread_begin,
-                                                .thread_end = ldapdirs->options.thread_end};
+                                                .thread_begin = store_thread_begin,
+                                                .thread_end = store_thread_end};
     struct source_pool *slot = &ldapdirs->pools[ldapdirs->pools_count];
     int rc = title ? 0 : err_set(err, ERR_NOMEM, "out of memory");
     if (!rc && ldapdirs->is_stopped)

@@ -342,7 +342,7 @@ int kerberos_new(const struct kerberos_options *options, struct kerberos **out, 
     if (rc)
         return rc;
     (void)pthread_mutex_init(&k->lock, NULL);
-    k->store = options->store;
+    k->store = options->runtime->store;
     k->ldapdirs = options->ldapdirs;
     k->looks_at_bindings = options->looks_at_bindings;
     k->requires_pac = options->requires_pac;

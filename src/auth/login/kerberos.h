@@ -12,10 +12,10 @@
 #include "err.h"
 #include "finding.h"
 #include "ldapdir.h"
+#include "runtime.h"
 
 struct gss_acceptor;
 struct kerberos;
-struct store;
 /* What a connection keeps between two tokens of one negotiation. */
 struct kerberos_leg;
 void kerberos_leg_free(void *leg); /* NULL is allowed */
@@ -25,7 +25,7 @@ enum kerberos_live_check { KERBEROS_ASK_NOBODY, KERBEROS_ASK_PRIVILEGED, KERBERO
 const char *kerberos_live_check_name(enum kerberos_live_check check); /* "off", "privileged", "always"; static */
 
 struct kerberos_options {
-    struct store *store;
+    const struct runtime *runtime;
     struct ldapdirs *ldapdirs; /* for tickets without groups */
     const char *keytab;        /* copied, as all texts here */
     const char *replay_cache;  /* path of a file in the runtime folder */

@@ -62,7 +62,7 @@ static int check_local(struct signon *s, struct local_check *check, struct err *
     struct err missing = {0};
     struct user *user = NULL;
     bool fits;
-    int rc = user_store_load_by_name(s->options.store, check->name, &user, &missing);
+    int rc = user_store_load_by_name(s->options.runtime->store, check->name, &user, &missing);
     if (rc && rc != ERR_NOT_FOUND)
         return err_move(err, rc, &missing);
     fits = passwd_verify(check->password, user ? user->password_hash : NULL);
@@ -77,7 +77,7 @@ static int login_look_again(struct signon *s, const void *arg, struct err *err) 
     const struct user *before = arg;
     _cleanup_(user_free) struct user *now = NULL;
     struct err missing = {0};
-    int rc = user_store_load(s->options.store, before->id, &now, &missing);
+    int rc = user_store_load(s->options.runtime->store, before->id, &now, &missing);
     if (!rc && now->version_no == before->version_no)
         return 0;
     if (!rc || rc == ERR_NOT_FOUND) {
@@ -136,7 +136,7 @@ static int compare_local(struct signon *s, const struct principal *who, const ch
     static const char prefix[] = "local:";
     _cleanup_(user_free) struct user *user = NULL;
     const char *id = str_starts(who->id, prefix) ? who->id + sizeof(prefix) - 1 : "";
-    int rc = user_store_load(s->options.store, id, &user, err);
+    int rc = user_store_load(s->options.runtime->store, id, &user, err);
     if (rc)
         return rc;
     return passwd_verify(password, user->password_hash) ? 0 : err_set(err, ERR_CREDENTIALS, "the old password is wrong");
@@ -308,7 +308,7 @@ static void take_groups(struct signon *s, struct live_session *live, const struc
     struct live_groups *known = live_session_groups(live);
     bool is_same = group_set_eq(live_groups_get(known), groups);
     live_groups_unref(known);
-    if (!is_same && !session_store_update_person(s->options.store, &news, NULL))
+    if (!is_same && !session_store_update_person(s->options.runtime->store, &news, NULL))
         (void)signon_apply_session_change(s, live_session_sid(live), NULL); /* else the change feed, or the next walk */
 }
 

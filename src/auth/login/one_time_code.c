@@ -30,7 +30,7 @@ static int make_secret(struct signon *s, const char *sid, const char *origin, in
     digest_sha256(out, ONE_TIME_CODE_BYTES - 1, row.digest);
     (void)snprintf(row.sid, sizeof(row.sid), "%s", sid);
     (void)snprintf(row.origin, sizeof(row.origin), "%s", origin);
-    return code_store_add(s->options.store, &row, err);
+    return code_store_add(s->options.runtime->store, &row, err);
 }
 
 int signon_make_code(struct signon *s, const struct actor *actor, const char *sid, const char *origin,
@@ -49,8 +49,9 @@ static int take_vcenters(struct signon *s, const struct session *from, const cha
     for (size_t i = 0; !rc && i < from->vcenters_count; i++) {
         struct session_vcenter v = from->vcenters[i]; /* its texts are borrowed */
         v.added_at_ms = clock_wall_ms();
-        rc = session_store_add_vcenter(
-            s->options.store, &(struct session_addition){.sid = sid, .vcenter = &v, .ends_at_ms = from->ends_at_ms}, err);
+        rc =
+            session_store_add_vcenter(s->options.runtime->store,
+                                      &(struct session_addition){.sid = sid, .vcenter = &v, .ends_at_ms = from->ends_at_ms}, err);
     }
     return rc || !from->vcenters_count ? rc : signon_apply_session_change(s, sid, err);
 }
@@ -120,7 +121,7 @@ static int take_code(struct signon *s, const char *code, const char *origin, str
     struct err why = {0};
     int rc;
     digest_sha256(code, strlen(code), digest);
-    rc = code_store_take(s->options.store, digest, row, &why);
+    rc = code_store_take(s->options.runtime->store, digest, row, &why);
     if (rc == ERR_NOT_FOUND)
         return refuse_code(line, "no such code", err);
     if (rc)
@@ -167,7 +168,7 @@ static int find_cookie(struct signon *s, const char *cookie, struct login_code *
     struct err why = {0};
     int rc;
     digest_sha256(cookie, strlen(cookie), digest);
-    rc = code_store_load(s->options.store, digest, out, &why);
+    rc = code_store_load(s->options.runtime->store, digest, out, &why);
     if (rc && rc != ERR_NOT_FOUND)
         return err_move(err, rc, &why);
     return rc || out->ends_at_ms <= clock_wall_ms() || !str_eq(out->origin, COOKIE_ORIGIN) ? refuse_cookie(err) : 0;
@@ -177,7 +178,7 @@ static int find_cookie(struct signon *s, const char *cookie, struct login_code *
 static int check_replaced(struct signon *s, const struct principal *who, const char *sid, struct err *err) {
     _cleanup_(session_free) struct session *row = NULL;
     struct err why = {0};
-    int rc = session_store_load(s->options.store, sid, &row, &why);
+    int rc = session_store_load(s->options.runtime->store, sid, &row, &why);
     if (rc)
         return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
     return str_eq(row->who.id, who->id) ? 0 : err_set(err, ERR_CONFLICT, "the page was somebody else's");
@@ -191,7 +192,7 @@ static void end_replaced(struct signon *s, const char *sid) {
         return;
     if (live)
         live_session_revoke(live, clock_wall_ms());
-    (void)session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, NULL);
+    (void)session_store_revoke(s->options.runtime->store, sid, clock_wall_ms(), NULL, NULL);
 }
 
 int signon_open_by_cookie(struct signon *s, const struct actor *actor, const char *cookie, const char *replaces,
@@ -211,7 +212,7 @@ int signon_open_by_cookie(struct signon *s, const struct actor *actor, const cha
     if (!rc)
         rc = signon_check_person(s, live, &why);
     if (!rc)
-        rc = code_store_retire(s->options.store, known.digest, clock_wall_ms() + REFRESH_COOKIE_GRACE_MS, &why);
+        rc = code_store_retire(s->options.runtime->store, known.digest, clock_wall_ms() + REFRESH_COOKIE_GRACE_MS, &why);
     if (rc)
         return rc == ERR_SESSION_ENDED ? refuse_cookie(err) : err_move(err, rc, &why);
     rc = open_like(s, actor, row, "the page was loaded again", out, err);
@@ -237,5 +238,5 @@ void signon_forget_cookie(struct signon *s, const char *cookie) {
     struct login_code known;
     uint8_t digest[DIGEST_SHA256_BYTES];
     digest_sha256(cookie, strlen(cookie), digest);
-    (void)code_store_take(s->options.store, digest, &known, NULL);
+    (void)code_store_take(s->options.runtime->store, digest, &known, NULL);
 }

@@ -102,10 +102,10 @@ int signon_purge(struct signon *s, struct err *err) {
     int rc = 0;
     (void)session_table_purge(s->table, clock_wall_ms());
     while (!rc && deleted == PURGE_BATCH)
-        rc = session_store_purge(s->options.store, clock_wall_ms() - KEEP_ENDED_MS, PURGE_BATCH, &deleted, err);
+        rc = session_store_purge(s->options.runtime->store, clock_wall_ms() - KEEP_ENDED_MS, PURGE_BATCH, &deleted, err);
     deleted = PURGE_BATCH;
     while (!rc && deleted == PURGE_BATCH)
-        rc = code_store_purge(s->options.store, clock_wall_ms(), PURGE_BATCH, &deleted, err);
+        rc = code_store_purge(s->options.runtime->store, clock_wall_ms(), PURGE_BATCH, &deleted, err);
     return rc;
 }
 

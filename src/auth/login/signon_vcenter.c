@@ -510,7 +510,7 @@ static int link_vcenter(struct signon *s, const char *sid, const struct signon_c
         .sid = sid, .vcenter = &v, .ends_at_ms = v.added_at_ms + credential_lifetime_ms(s, credential->kind)};
     int rc;
     (void)snprintf(v.vcenter_id, sizeof(v.vcenter_id), "%s", credential->vcenter_id);
-    rc = session_store_add_vcenter(s->options.store, &addition, err);
+    rc = session_store_add_vcenter(s->options.runtime->store, &addition, err);
     if (!rc)
         rc = signon_apply_session_change(s, sid, err);
     if (rc)
@@ -549,7 +549,7 @@ int signon_remove_vcenter(struct signon *s, const struct actor *actor, struct li
         &(struct audit_event){.action = "session.vcenter.remove", .object_kind = "vcenter", .object_id = vcenter_id});
     int rc = signon_vcenter_refuse_first(live, vcenter_id, err);
     if (!rc)
-        rc = session_store_remove_vcenter(s->options.store, live_session_sid(live), vcenter_id, err);
+        rc = session_store_remove_vcenter(s->options.runtime->store, live_session_sid(live), vcenter_id, err);
     if (!rc)
         rc = signon_apply_session_change(s, live_session_sid(live), err);
     signon_audit(s, &line, rc);

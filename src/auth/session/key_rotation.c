@@ -41,7 +41,7 @@ static void rotation_describe(const struct signing_key *k, struct signon_key *ou
 
 int signon_list_keys(struct signon *s, struct signon_key_list *out, struct err *err) {
     struct signing_key_list list = {0};
-    int rc = key_store_list(s->options.store, &list, err);
+    int rc = key_store_list(s->options.runtime->store, &list, err);
     if (rc)
         return rc;
     out->count = list.count < SIGNON_KEYS_MAX ? list.count : SIGNON_KEYS_MAX;
@@ -62,7 +62,7 @@ static int rotation_begin(struct signon *s, const struct signon_key_rotation *wa
     rc = signing_keys_make(s, from_ms, &next, err);
     rotation.active_until_ms = wanted->drops_old ? from_ms : 0;
     if (!rc)
-        rc = key_store_begin_rotation(s->options.store, &rotation, out, err);
+        rc = key_store_begin_rotation(s->options.runtime->store, &rotation, out, err);
     signing_key_done(&next);
     return rc ? rc : signon_apply_key_change(s, err);
 }
@@ -115,7 +115,7 @@ static int activate_due(struct signon *s, const struct signing_key_list *list, i
         if (list->items[i].state != SIGNING_KEY_NEXT || list->items[i].signs_from_ms > now_ms)
             continue;
         activation.kid = list->items[i].kid;
-        rc = key_store_activate(s->options.store, &activation, err);
+        rc = key_store_activate(s->options.runtime->store, &activation, err);
     }
     return rc;
 }
@@ -126,11 +126,11 @@ static int do_due(struct signon *s, struct err *err) {
     struct signing_key_list list = {0};
     struct signing_key_begun begun = {0};
     unsigned deleted = 0;
-    int rc = key_store_list(s->options.store, &list, err);
+    int rc = key_store_list(s->options.runtime->store, &list, err);
     if (!rc)
         rc = activate_due(s, &list, now_ms, err);
     if (!rc)
-        rc = key_store_purge(s->options.store, now_ms, &deleted, err);
+        rc = key_store_purge(s->options.runtime->store, now_ms, &deleted, err);
     if (!rc && is_over_age(s, &list, now_ms))
         rc = rotation_begin(s, &by_age, &begun, err);
     signing_key_list_done(&list);
@@ -138,15 +138,15 @@ static int do_due(struct signon *s, struct err *err) {
 }
 
 int signon_keys_tick(struct signon *s, struct err *err) {
-    const char *holder = store_replica_name(s->options.store);
+    const char *holder = store_replica_name(s->options.runtime->store);
     bool is_mine = false;
     int rc;
     if (clock_wall_ms() < atomic_load(&s->keys_due_ms))
         return 0;
-    rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
+    rc = lease_store_acquire(s->options.runtime->store, LEASE, holder, LEASE_MS, &is_mine, err);
     if (rc || !is_mine)
         return rc;
     rc = do_due(s, err);
-    (void)lease_store_release(s->options.store, LEASE, holder, NULL);
+    (void)lease_store_release(s->options.runtime->store, LEASE, holder, NULL);
     return rc;
 }

@@ -124,7 +124,7 @@ void signon_write_notes(struct signon *s) {
         struct audit_record line = audit_record_make(
             &actor, &(struct audit_event){.action = "rights.grace", .object_kind = "vcenter", .object_id = note->vcenter_id});
         line.at_ms = note->at_ms;
-        if (audit_store_append(s->options.store, &line, NULL))
+        if (audit_store_append(s->options.runtime->store, &line, NULL))
             metric_add(audit_store_lost(), 1);
         signon_rights_free_note(note);
         note = next;
@@ -336,7 +336,7 @@ int signon_apply_role_mappings(struct signon *s, struct err *err) {
     struct role_mapping_list old = {0};
     size_t count = 0;
     struct live_session **known;
-    int rc = role_mappings_load(s->mappings, s->options.store, &old, err);
+    int rc = role_mappings_load(s->mappings, s->options.runtime->store, &old, err);
     if (rc)
         return rc;
     drop_changed(s, &old);

@@ -142,7 +142,7 @@ static int follow_unlisted(struct signon *s, const struct session_list *list, st
 
 int signon_load_sessions(struct signon *s, struct err *err) {
     struct session_list list = {0};
-    int rc = session_store_list_active(s->options.store, clock_wall_ms(), s->options.sessions_in_memory_max, &list, err);
+    int rc = session_store_list_active(s->options.runtime->store, clock_wall_ms(), s->options.sessions_in_memory_max, &list, err);
     signon_tell_all(s);
     for (size_t i = 0; !rc && i < list.count; i++)
         rc = follow_listed(s, &list.items[i], err);
@@ -236,9 +236,9 @@ static bool line_stands_in_the_way(int rc) {
 }
 
 static int write_session_alone(struct signon *s, const struct session *row, const struct session_once *once, struct err *err) {
-    int rc = once ? replay_store_note(s->options.store, once->digest, once->until_ms, err) : 0;
+    int rc = once ? replay_store_note(s->options.runtime->store, once->digest, once->until_ms, err) : 0;
     if (!rc)
-        rc = session_store_insert(s->options.store, row, atomic_load(&s->sessions_max), err);
+        rc = session_store_insert(s->options.runtime->store, row, atomic_load(&s->sessions_max), err);
     if (!rc)
         metric_add(audit_store_lost(), 1);
     return rc;
@@ -250,7 +250,7 @@ static int write_session(struct signon *s, const struct session *row, const stru
     const struct audit_record line = audit_record_now(wanted->line, 0);
     const struct session_opening opening = {
         .session = row, .line = &line, .once = once, .live_max = atomic_load(&s->sessions_max)};
-    int rc = session_store_open(s->options.store, &opening, &why);
+    int rc = session_store_open(s->options.runtime->store, &opening, &why);
     if (rc == ERR_EXISTS && once) /* an id of a session never is there twice */
         return err_set(err, ERR_CREDENTIALS, "this credential was used before");
     if (line_stands_in_the_way(rc))
@@ -309,7 +309,7 @@ int signon_open_session(struct signon *s, const struct signon_new_session *wante
     if (rc) {
         signon_issued_done(out);
         session_table_remove(s->table, sid);
-        (void)session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, NULL);
+        (void)session_store_revoke(s->options.runtime->store, sid, clock_wall_ms(), NULL, NULL);
     }
     return rc;
 }
@@ -333,18 +333,18 @@ void signon_audit(struct signon *s, const struct audit_record *line, int rc) {
     if (rc && str_eq(now.event.action, "login"))
         count_signon(&now, err_slug(rc));
     if (rc == ERR_TOO_MANY || (rc && !has_line(s, now.event.address)))
-        audit_store_note(s->options.store, &now.event);
+        audit_store_note(s->options.runtime->store, &now.event);
     else
-        audit_store_append_outcome(s->options.store, line, rc, NULL);
+        audit_store_append_outcome(s->options.runtime->store, line, rc, NULL);
 }
 
 int signon_write_end(struct signon *s, const char *sid, const struct audit_record *line, int result, struct err *err) {
     const struct audit_record ended = audit_record_now(line, result);
     struct err why = {0};
-    int rc = session_store_revoke(s->options.store, sid, ended.at_ms, &ended, &why);
+    int rc = session_store_revoke(s->options.runtime->store, sid, ended.at_ms, &ended, &why);
     if (line_stands_in_the_way(rc)) {
         metric_add(audit_store_lost(), 1);
-        return session_store_revoke(s->options.store, sid, ended.at_ms, NULL, err);
+        return session_store_revoke(s->options.runtime->store, sid, ended.at_ms, NULL, err);
     }
     if (rc)
         signon_audit(s, line, result ? result : rc);
@@ -361,7 +361,7 @@ static void end_in_memory(struct signon *s, const char *sid) {
 
 static int sessions_reload_locked(struct signon *s, const char *sid, struct session **row, struct live_session **live,
                                   struct err *err) {
-    int rc = session_store_load(s->options.store, sid, row, err);
+    int rc = session_store_load(s->options.runtime->store, sid, row, err);
     if (!rc)
         return follow_row(s, *row, live, err);
     if (rc != ERR_NOT_FOUND)
@@ -399,7 +399,7 @@ int signon_apply_session_change(struct signon *s, const char *sid, struct err *e
 
 static int sessions_reload_some_locked(struct signon *s, const char *const *sids, size_t count, struct err *err) {
     _cleanup_session_list_ struct session_list rows = {0};
-    int first = session_store_load_some(s->options.store, sids, count, &rows, err);
+    int first = session_store_load_some(s->options.runtime->store, sids, count, &rows, err);
     for (size_t i = 0; !first && i < count; i++)
         if (!find_listed(&rows, sids[i]))
             end_in_memory(s, sids[i]);
@@ -472,7 +472,7 @@ int signon_apply_session_changes(struct signon *s, const char **sids, size_t cou
 int signon_logout(struct signon *s, const struct actor *actor, const char *sid, struct err *err) {
     struct live_session *live = session_table_find(s->table, sid);
     if (!live)
-        return session_store_revoke(s->options.store, sid, clock_wall_ms(), NULL, err);
+        return session_store_revoke(s->options.runtime->store, sid, clock_wall_ms(), NULL, err);
     const struct audit_record line = signon_make_line(actor, live_session_who(live), &(struct audit_event){.action = "logout"});
     int rc = signon_write_end(s, sid, &line, 0, err);
     if (!rc)
@@ -490,7 +490,7 @@ void signon_handle_of(const char *sid, char out[SIGNON_HANDLE_BYTES]) {
 }
 
 int signon_list_sessions(struct signon *s, const struct session_query *query, struct session_list *out, struct err *err) {
-    int rc = session_store_list(s->options.store, query, out, err);
+    int rc = session_store_list(s->options.runtime->store, query, out, err);
     for (size_t i = 0; !rc && i < out->count; i++) {
         struct principal *who = &out->items[i].who;
         const enum role mapped = signon_map_role_of(s, who, &out->items[i].groups);
@@ -608,7 +608,7 @@ int signon_end_session(struct signon *s, const struct actor *actor, const char *
     _cleanup_session_list_ struct session_list list = {0};
     _cleanup_(live_session_unref) struct live_session *live = NULL;
     struct audit_record line;
-    int rc = session_store_list(s->options.store, &query, &list, err);
+    int rc = session_store_list(s->options.runtime->store, &query, &list, err);
     if (rc)
         return rc;
     if (!list.count)
@@ -792,7 +792,7 @@ static int bearer_rotate(struct signon *s, const char *sid, const char *jti, cha
     struct err lost = {0};
     int rc;
     uuid_new(next);
-    rc = session_store_rotate(s->options.store, &rotation, &lost);
+    rc = session_store_rotate(s->options.runtime->store, &rotation, &lost);
     if (rc == ERR_PRECONDITION)
         return take_successor(s, sid, jti, next, err);
     (void)err_move(err, rc, &lost);

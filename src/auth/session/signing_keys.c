@@ -35,7 +35,7 @@ static int signing_keys_add(struct signon *s, const struct signing_key *row, str
     strbuf_init_secret(&jwk, JWK_BYTES_MAX);
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = seal_unseal(s->options.seal, purpose, row->sealed, row->sealed_bytes, &jwk, err);
+    rc = seal_unseal(s->options.runtime->seal, purpose, row->sealed, row->sealed_bytes, &jwk, err);
     if (rc)
         return rc;
     key.jwk = jwk.data;
@@ -74,7 +74,7 @@ static int seal_key(struct signon *s, const char *kid, const char *jwk, struct s
     strbuf_init(&sealed, JWK_BYTES_MAX + SEAL_OVERHEAD_BYTES);
     if (!purpose)
         return err_set(err, ERR_NOMEM, "out of memory");
-    rc = seal_seal(s->options.seal, purpose, jwk, strlen(jwk), &sealed, err);
+    rc = seal_seal(s->options.runtime->seal, purpose, jwk, strlen(jwk), &sealed, err);
     if (rc)
         return rc;
     out->sealed_bytes = sealed.len;
@@ -107,7 +107,7 @@ static int signing_keys_make_first(struct signon *s, struct err *err) {
     int rc = signing_keys_make(s, clock_wall_ms(), &row, err);
     row.state = SIGNING_KEY_ACTIVE;
     if (!rc)
-        rc = key_store_insert_first(s->options.store, &row, err);
+        rc = key_store_insert_first(s->options.runtime->store, &row, err);
     signing_key_done(&row);
     return rc;
 }
@@ -126,7 +126,7 @@ static int signing_keys_make_and_list_again(struct signon *s, struct signing_key
     if (rc && rc != ERR_EXISTS)
         return err_move(err, rc, &why);
     signing_key_list_done(list);
-    return key_store_list(s->options.store, list, err);
+    return key_store_list(s->options.runtime->store, list, err);
 }
 
 /* When the tick has to look at this key; INT64_MAX: not by itself. */
@@ -169,7 +169,7 @@ static int follow_list(struct signon *s, const struct signing_key_list *list, st
 
 static int load_locked(struct signon *s, struct err *err) {
     struct signing_key_list list = {0};
-    int rc = key_store_list(s->options.store, &list, err);
+    int rc = key_store_list(s->options.runtime->store, &list, err);
     if (!rc && !has_active(&list))
         rc = signing_keys_make_and_list_again(s, &list, err);
     if (!rc)

@@ -1,6 +1,7 @@
 /* What sign-on needs: modules, lifetimes, limits. Layer 5 (auth).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
+#include "runtime.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,8 +10,6 @@
 struct inventory;
 struct ldapdirs;
 struct platform;
-struct seal;
-struct store;
 
 /* Limits of one principal; sessions in which a program acts for a person are counted separately, for each program. */
 struct signon_limits {
@@ -20,8 +19,7 @@ struct signon_limits {
 };
 
 struct signon_options {
-    struct store *store;
-    struct seal *seal;
+    const struct runtime *runtime;
     struct platform *platform;   /* vCenters, which check credentials and know rights */
     struct inventory *inventory; /* tells which vSphere clusters have Kubernetes or HX clusters */
     struct ldapdirs *ldapdirs;   /* LDAP directories, which are asked again about people who are signed in */

@@ -176,7 +176,8 @@ static int doctor_prepare(struct doctor_visit *v, struct err *err) {
     if (!v->vc->extension_key)
         return err_set(err, ERR_NOMEM, "out of memory");
     v->ref = name_word(v->vc->name, v->vc->id);
-    (void)login_material_load(v->env->options.store, v->env->options.seal, v->vc->id, &v->material, &v->material_err);
+    (void)login_material_load(v->env->options.runtime->store, v->env->options.runtime->seal, v->vc->id, &v->material,
+                              &v->material_err);
     v->material.refusals = link_refusals(v->link); /* a password that was refused once is sent again by nobody */
     return doctor_make_client(v, err);
 }

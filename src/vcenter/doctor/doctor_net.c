@@ -271,7 +271,7 @@ static const char *recorded_thumbprint(const struct doctor_visit *v) {
 
 static void judge_address(const struct doctor_visit *v, struct finding *f, const struct x509_info *shown, const char *own_pem) {
     _cleanup_done_(x509_info_done) struct x509_info own = {0};
-    const char *url = v->env->options.public_url, *recorded = recorded_thumbprint(v);
+    const char *url = v->env->options.runtime->public_url, *recorded = recorded_thumbprint(v);
     char shows[X509_THUMBPRINT_TEXT_BYTES], ours[X509_THUMBPRINT_TEXT_BYTES] = "", expiry[80];
     enum finding_status status = doctor_judge_expiry(shown->not_after_ms, expiry, sizeof(expiry));
     x509_thumbprint_text(shown->sha256, shows);
@@ -301,14 +301,14 @@ void doctor_look_address(struct doctor_visit *v, struct finding *f) {
     struct err err = {0};
     unsigned port = 0;
     char host[256];
-    if (!split_url(v->env->options.public_url, host, sizeof(host), &port)) {
+    if (!split_url(v->env->options.runtime->public_url, host, sizeof(host), &port)) {
         finding_say(f, FINDING_FAILED, "server.public_url is not set, so no vCenter can be told where we are");
         finding_advise(f, "set it in the configuration to the https address of this service and restart kaasd");
         return;
     }
     (void)link_env_get_server_cert(v->env, &own_pem, NULL);
     if (x509_lookup_server(host, port, NULL, doctor_time_left_ms(v, LOOK_LIMIT_MS), &shown, &err)) {
-        finding_say(f, FINDING_WARNING, "%s does not answer us: %s", v->env->options.public_url, err.text);
+        finding_say(f, FINDING_WARNING, "%s does not answer us: %s", v->env->options.runtime->public_url, err.text);
         finding_advise(f,
                        "see that server.public_url is right and leads to this service (through the balancer, if there is one)");
     } else {

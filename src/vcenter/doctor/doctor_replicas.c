@@ -83,7 +83,7 @@ void doctor_look_replicas(struct doctor_visit *v, struct finding *f) {
     struct err err = {0};
     size_t alive = 0;
     strbuf_init(&unknown, sizeof(f->text));
-    if (replica_store_list(v->env->options.store, &list, &err)) {
+    if (replica_store_list(v->env->options.runtime->store, &list, &err)) {
         finding_say_error(f, FINDING_WARNING, &err);
         return;
     }

@@ -361,8 +361,8 @@ void doctor_look_record(struct doctor_visit *v, struct finding *f) {
 /* -- manifest ----------------------------------------------------------------------------------------------------------------- */
 
 static void advise_reach(const struct doctor_visit *v, struct finding *f) {
-    finding_advise(f, "open TCP from the vCenter to %s; try there: curl -kv %s/plugin/plugin.json", v->env->options.public_url,
-                   v->env->options.public_url);
+    finding_advise(f, "open TCP from the vCenter to %s; try there: curl -kv %s/plugin/plugin.json",
+                   v->env->options.runtime->public_url, v->env->options.runtime->public_url);
 }
 
 static void tell_unseen(const struct doctor_visit *v, struct finding *f) {
@@ -377,10 +377,10 @@ static void tell_unseen(const struct doctor_visit *v, struct finding *f) {
     }
     if (clock_wall_ms() - v->vc->registered_at_ms < MANIFEST_WAIT_MS) {
         finding_say(f, FINDING_SKIPPED, "not seen yet: vCenter fetches %s/plugin/plugin.json soon after the registration",
-                    v->env->options.public_url);
+                    v->env->options.runtime->public_url);
         return;
     }
-    finding_say(f, FINDING_WARNING, "not seen: vCenter never fetched %s/plugin/plugin.json", v->env->options.public_url);
+    finding_say(f, FINDING_WARNING, "not seen: vCenter never fetched %s/plugin/plugin.json", v->env->options.runtime->public_url);
     advise_reach(v, f);
 }
 
@@ -409,7 +409,7 @@ void doctor_look_manifest(struct doctor_visit *v, struct finding *f) {
         return;
     }
     if (manifest_log_settle(v->env->options.manifest_log, v->platform, &err) ||
-        manifest_store_load(v->env->options.store, v->vc->id, &fetch, &err))
+        manifest_store_load(v->env->options.runtime->store, v->vc->id, &fetch, &err))
         finding_say(f, FINDING_SKIPPED, "not known: %s", err.text);
     else if (fetch.at_ms)
         doctor_vcenter_tell_fetch(v, f, &fetch);
@@ -423,7 +423,7 @@ void doctor_look_manifest(struct doctor_visit *v, struct finding *f) {
 static size_t count_replicas(const struct doctor_visit *v) {
     _cleanup_done_(replica_list_done) struct replica_list list = {0};
     size_t alive = 0;
-    if (replica_store_list(v->env->options.store, &list, NULL))
+    if (replica_store_list(v->env->options.runtime->store, &list, NULL))
         return 1;
     for (size_t i = 0; i < list.count; i++)
         alive += doctor_is_alive(&list.items[i]);

@@ -129,7 +129,7 @@ static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_
     _cleanup_done_(login_material_done) struct login_material material = {0};
     struct login_credential probe = {0}, *with = &material.active;
     bool is_account;
-    int rc = login_material_load(options->store, options->seal, s->vc.id, &material, err);
+    int rc = login_material_load(options->runtime->store, options->runtime->seal, s->vc.id, &material, err);
     is_account = !rc && material.active.generation && material.active.kind != CREDENTIAL_CERTIFICATE;
     if (!rc && material.active.generation && !is_account) {
         s->has_certificate = true;

@@ -123,7 +123,7 @@ static void verdict_add_unseen_hx(struct asking *a, const struct watch_inventory
 
 /* Where the places of the account's role were not named but found, it is to have it on HX clusters that come, too. */
 static int verdict_find_unseen_remedy(struct asking *a, struct err *err) {
-    struct store *store = link_env(a->link)->options.store;
+    struct store *store = link_env(a->link)->options.runtime->store;
     _cleanup_done_(registration_row_done) struct registration_row row = {0};
     _cleanup_(vcenter_credential_free) struct vcenter_credential *login = NULL;
     char name[LINK_NAME_BYTES];

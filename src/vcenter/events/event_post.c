@@ -99,7 +99,7 @@ static int event_post_one(const struct event_posting *p, const struct vcenter_ev
     struct err why = {0};
     int rc = platform_store_load_vsphere(p->store, &e->ref, &cluster, &why);
     if (!rc) {
-        event_post_make(&wire, e, cluster.name, link_env(p->link)->options.public_url);
+        event_post_make(&wire, e, cluster.name, link_env(p->link)->options.runtime->public_url);
         rc = event_post_send(p, e, &wire.event, is_posted, &why);
         vsphere_cluster_done(&cluster);
     }
@@ -169,7 +169,7 @@ static int event_post_list(struct event_posting *p, struct err *err) {
 
 int event_post_work(struct remote *remote, struct err *err) {
     struct link *link = link_of(remote);
-    struct event_posting p = {.link = link, .store = link_env(link)->options.store, .renewed_at_ms = clock_mono_ms()};
+    struct event_posting p = {.link = link, .store = link_env(link)->options.runtime->store, .renewed_at_ms = clock_mono_ms()};
     struct vcenter_event_list list = {0};
     bool is_mine = false;
     int rc = event_store_list(p.store, link_id(link), 1, &list, err);

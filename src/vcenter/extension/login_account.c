@@ -54,7 +54,7 @@ static int load_in_force(struct link *link, struct login_material *out, struct e
     _cleanup_done_(vcenter_done) struct vcenter vc = {0};
     int rc = link_get_info(link, &vc, err);
     if (!rc)
-        rc = login_material_load(options->store, options->seal, vc.id, out, err);
+        rc = login_material_load(options->runtime->store, options->runtime->seal, vc.id, out, err);
     return rc || is_account(&out->active) ? rc : refuse_none(&vc, err);
 }
 
@@ -179,7 +179,7 @@ static int login_account_list_clusters(struct look *look, struct err *err) {
     int rc = snapshot ? 0 : err_set(err, ERR_UNAVAILABLE, "the inventory has not been read yet");
     if (!rc)
         rc = inventory_objects_of_interest(snapshot, link_id(look->link), &look->used, err);
-    return rc ? rc : platform_store_list_vsphere(options->store, link_id(look->link), &look->clusters, err);
+    return rc ? rc : platform_store_list_vsphere(options->runtime->store, link_id(look->link), &look->clusters, err);
 }
 
 static int login_account_look(struct look *look, struct err *err) {
@@ -339,7 +339,7 @@ static int login_account_move_off(struct rotation_work *w, struct err *err) {
 /* The account itself is not ours; the role that registering made goes when we leave. */
 static char *tell_left(struct rotation_work *w) {
     _cleanup_done_(registration_row_done) struct registration_row row = {0};
-    if (registration_store_load(w->options->store, w->vc.id, &row, NULL) || !row.role_name)
+    if (registration_store_load(w->options->runtime->store, w->vc.id, &row, NULL) || !row.role_name)
         return str_format("the account %s", w->have.active.user);
     return str_format(
         "the account %s, and the role \"%s\" with its permissions, which registering made and unregistering removes",

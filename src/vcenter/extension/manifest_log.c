@@ -108,7 +108,7 @@ static int settle_link(struct link *link, struct fetches *fetches, struct err *e
         if (!comes_from(&fetches->items[i], &addresses))
             continue;
         fetches->is_vcenter[i] = true;
-        rc = manifest_store_save(link_env(link)->options.store, vc.id, &fetches->items[i], err);
+        rc = manifest_store_save(link_env(link)->options.runtime->store, vc.id, &fetches->items[i], err);
         fetches->is_stored[i] = fetches->is_stored[i] && !rc;
     }
     return rc;

@@ -156,7 +156,7 @@ static int make_and_post(struct platform *platform, struct link *link, const str
     strbuf_init(&body, BODY_BYTES_MAX);
     name.key = vc.extension_key ? vc.extension_key : options->extension_key;
     if (!rc)
-        rc = registration_store_count(options->store, vc.id, &name.registration_no, err);
+        rc = registration_store_count(options->runtime->store, vc.id, &name.registration_no, err);
     if (!rc)
         rc = extension_record_make(platform_env(platform), &name, &record, err);
     if (!rc)
@@ -173,7 +173,7 @@ int ovf_install(struct platform *platform, const struct ovf_install_request *req
     struct audit_record line =
         platform_audit_make(platform_env(platform), &request->actor, &(struct audit_event){.action = "vcenter.solution_install"});
     struct ovf_env env = {0};
-    int rc = str_starts(platform_options_of(platform)->public_url, "https://")
+    int rc = str_starts(platform_options_of(platform)->runtime->public_url, "https://")
                  ? ovf_env_parse(request->environment, request->environment_bytes, &env, err)
                  : err_set(err, ERR_CONFLICT, "server.public_url is not set, so the vCenter could not be told where we are");
     if (!rc)

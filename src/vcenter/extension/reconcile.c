@@ -85,7 +85,7 @@ static void judge_foreign(struct work *w, const char *owner) {
 /* vCenter does not tell which certificate it has, so what was begun is remembered. */
 static bool row_says_certificate_is_due(const struct work *w) {
     _cleanup_done_(registration_row_done) struct registration_row row = {0};
-    if (registration_store_load(w->env->options.store, w->vc.id, &row, NULL))
+    if (registration_store_load(w->env->options.runtime->store, w->vc.id, &row, NULL))
         return false;
     return row.is_certificate_due;
 }
@@ -160,7 +160,7 @@ static int reconcile_may(struct work *w, const char *privilege, bool *granted, s
 static int restore_certificate(struct work *w, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct login_material material = {0};
-    int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, err);
+    int rc = login_material_load(w->env->options.runtime->store, w->env->options.runtime->seal, w->vc.id, &material, err);
     if (!rc && !material.active.generation) {
         (void)err_set(err, ERR_NOT_REGISTERED, "there is no login credential for vCenter %s", w->vc.name);
         rc = err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
@@ -172,13 +172,13 @@ static int restore_certificate(struct work *w, struct err *err) {
     if (rc)
         return rc;
     rc = link_note(w->link, since_ms, vim_replace_session(link_client(w->link), NULL, NULL, err), err);
-    return rc ? rc : registration_store_set_due(w->env->options.store, w->vc.id, false, err);
+    return rc ? rc : registration_store_set_due(w->env->options.runtime->store, w->vc.id, false, err);
 }
 
 /* The next number, since the vSphere Client notices no other change (extension_record.c). */
 static int count_registration(struct work *w, struct err *err) {
     unsigned number = 0;
-    int rc = registration_store_count(w->env->options.store, w->vc.id, &number, err);
+    int rc = registration_store_count(w->env->options.runtime->store, w->vc.id, &number, err);
     if (rc)
         return rc;
     extension_record_done(&w->wanted);
@@ -234,7 +234,7 @@ static int register_again(struct work *w, struct err *err) {
     if (!rc && !row_says_certificate_is_due(w)) /* else counted by the try before */
         rc = count_registration(w, err);
     if (!rc)
-        rc = registration_store_set_due(w->env->options.store, w->vc.id, true, err);
+        rc = registration_store_set_due(w->env->options.runtime->store, w->vc.id, true, err);
     if (!rc)
         rc = vim_register_extension(link_client(w->link), &w->wanted.record, err);
     if (!rc)
@@ -255,7 +255,7 @@ static bool needs_new_version(const struct work *w) {
 static int reconcile_write_update(struct work *w, struct err *err) {
     int rc = needs_new_version(w) ? count_registration(w, err) : 0;
     if (!rc && extension_record_clears_certificate(w->found, &w->wanted.record))
-        rc = registration_store_set_due(w->env->options.store, w->vc.id, true, err);
+        rc = registration_store_set_due(w->env->options.runtime->store, w->vc.id, true, err);
     if (rc)
         return rc;
     extension_record_keep(&w->wanted, w->found);
@@ -282,7 +282,7 @@ static void note_repair(struct work *w) {
     struct record_note *note = w->note;
     struct audit_record line;
     note->repaired_at_ms = clock_wall_ms();
-    (void)registration_store_note_repair(w->env->options.store, w->vc.id, note->repaired_at_ms, note->repaired, NULL);
+    (void)registration_store_note_repair(w->env->options.runtime->store, w->vc.id, note->repaired_at_ms, note->repaired, NULL);
     line = reconcile_make_line(w, note->repaired);
     platform_audit_end(w->env, &line, 0, &w->begun);
 }
@@ -305,7 +305,7 @@ static int reconcile_confirm(struct work *w, struct err *err) {
 static int repair_with_lease(struct work *w, struct err *err) {
     struct vcenter *row = NULL;
     bool is_registered;
-    int rc = vcenter_store_load(w->env->options.store, w->vc.id, &row, err);
+    int rc = vcenter_store_load(w->env->options.runtime->store, w->vc.id, &row, err);
     if (rc)
         return rc;
     is_registered = row->registered_at_ms != 0;
@@ -338,7 +338,7 @@ static int reconcile_repair(struct work *w, struct err *err) {
 /* Repairs of other replicas show here as well. */
 static void read_last_repair(struct work *w) {
     _cleanup_done_(registration_row_done) struct registration_row row = {0};
-    if (registration_store_load(w->env->options.store, w->vc.id, &row, NULL))
+    if (registration_store_load(w->env->options.runtime->store, w->vc.id, &row, NULL))
         return;
     w->note->repaired_at_ms = row.repaired_at_ms;
     (void)snprintf(w->note->repaired, sizeof(w->note->repaired), "%s", row.repaired ? row.repaired : "");

@@ -33,7 +33,7 @@ static int registration_step_load(struct registration_work *w, struct err *err) 
     if (!rc && !w->vc.extension_key)
         rc = err_set(err, ERR_NOMEM, "out of memory");
     if (!rc)
-        rc = registration_store_load(w->env->options.store, w->vc.id, &w->row, err);
+        rc = registration_store_load(w->env->options.runtime->store, w->vc.id, &w->row, err);
     w->report->key = str_dup(w->vc.extension_key);
     return rc;
 }
@@ -42,7 +42,7 @@ static int registration_step_load(struct registration_work *w, struct err *err) 
 static int sign_in_as_us(struct registration_work *w, struct err *err) {
     struct login_material material = {0};
     struct login_used used = {0};
-    int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, err);
+    int rc = login_material_load(w->env->options.runtime->store, w->env->options.runtime->seal, w->vc.id, &material, err);
     material.refusals = link_refusals(w->link);
     if (!rc)
         rc = login_with_material(w->admin, &w->vc, &material, NULL, &used, err);
@@ -111,13 +111,13 @@ static int step_check_owner(struct registration_work *w, struct err *err) {
 static int registration_save_row(struct registration_work *w, int64_t registered_at_ms, struct err *err) {
     struct vcenter *row = NULL;
     int64_t version_no = 0;
-    int rc = vcenter_store_load(w->env->options.store, w->vc.id, &row, err); /* it may have moved on since it was read */
+    int rc = vcenter_store_load(w->env->options.runtime->store, w->vc.id, &row, err); /* it may have moved on since it was read */
     if (rc)
         return rc;
     free(row->extension_key);
     row->extension_key = str_dup(w->vc.extension_key);
     row->registered_at_ms = registered_at_ms;
-    rc = row->extension_key ? vcenter_store_update(w->env->options.store, row, NULL, &version_no, err)
+    rc = row->extension_key ? vcenter_store_update(w->env->options.runtime->store, row, NULL, &version_no, err)
                             : err_set(err, ERR_NOMEM, "out of memory");
     vcenter_free(row);
     return rc;
@@ -251,7 +251,7 @@ static int step_remove_alarm(struct registration_work *w, struct err *err) {
 
 /* HX Connect and vCenter could not find us by a record without our address. */
 static int step_check_address(struct registration_work *w, struct err *err) {
-    if (str_starts(w->env->options.public_url, "https://"))
+    if (str_starts(w->env->options.runtime->public_url, "https://"))
         return 0;
     (void)err_set(err, ERR_CONFLICT, "server.public_url is not set, so the vCenter could not be told where we are");
     return err_remedy(err, "set it in the configuration to the https address of this service and restart kaasd");
@@ -266,7 +266,7 @@ static int step_check_joining(struct registration_work *w, struct err *err) {
  * (another master key) is of no use to anybody. */
 static int step_make_certificate(struct registration_work *w, struct err *err) {
     struct login_material material = {0};
-    int rc = login_material_load(w->env->options.store, w->env->options.seal, w->vc.id, &material, NULL);
+    int rc = login_material_load(w->env->options.runtime->store, w->env->options.runtime->seal, w->vc.id, &material, NULL);
     if (rc == ERR_DATABASE || rc == ERR_NOMEM)
         return err_set(err, rc, "%s", err_default_text(rc));
     if (!rc && material.pending.generation && material.pending.kind == CREDENTIAL_CERTIFICATE) {
@@ -386,16 +386,16 @@ static int step_probe_account(struct registration_work *w, struct err *err) {
 static int step_save_pending(struct registration_work *w, struct err *err) {
     if (w->chosen->generation)
         return 0;
-    return login_credential_save_pending(w->env->options.store, w->env->options.seal, w->vc.id, w->chosen, err);
+    return login_credential_save_pending(w->env->options.runtime->store, w->env->options.runtime->seal, w->vc.id, w->chosen, err);
 }
 
 static int step_write_record(struct registration_work *w, struct err *err) {
     struct extension_name name = {.key = w->vc.extension_key};
-    int rc = registration_store_count(w->env->options.store, w->vc.id, &name.registration_no, err);
+    int rc = registration_store_count(w->env->options.runtime->store, w->vc.id, &name.registration_no, err);
     if (!rc)
         rc = extension_record_make(w->env, &name, &w->wanted, err);
     if (!rc && (!w->found || extension_record_clears_certificate(w->found, &w->wanted.record)))
-        rc = registration_store_set_due(w->env->options.store, w->vc.id, true, err);
+        rc = registration_store_set_due(w->env->options.runtime->store, w->vc.id, true, err);
     if (rc)
         return rc;
     if (!w->found)
@@ -428,11 +428,11 @@ static int step_prove_login(struct registration_work *w, struct err *err) {
 }
 
 static int step_activate(struct registration_work *w, struct err *err) {
-    int rc = credential_store_promote(w->env->options.store, w->vc.id, w->chosen->generation, NULL, err);
+    int rc = credential_store_promote(w->env->options.runtime->store, w->vc.id, w->chosen->generation, NULL, err);
     if (!rc)
         rc = registration_save_row(w, clock_wall_ms(), err);
     if (!rc)
-        rc = registration_store_set_due(w->env->options.store, w->vc.id, false, err);
+        rc = registration_store_set_due(w->env->options.runtime->store, w->vc.id, false, err);
     link_forget_material(w->link);
     if (!rc && w->leaves_account) /* while both were good the link may have logged in by the account again, or is about to */
         (void)vim_logout(link_client(w->link), NULL);
@@ -443,7 +443,7 @@ static int step_read_inventory(struct registration_work *w, struct err *err) {
     const int64_t since_ms = clock_mono_ms();
     struct err why = {0};
     int rc = rescan_run(w->link, NULL, &why);
-    link_env_note_written(w->env);
+    runtime_note_written(w->env->options.runtime);
     (void)err_move(err, rc, &why);
     return link_note(w->link, since_ms, rc, &why);
 }
@@ -515,7 +515,7 @@ static int step_remove_record(struct registration_work *w, struct err *err) {
     }
     if (rc && w->vc.registered_at_ms) { /* it is as it was, and who asks next shall hear so */
         (void)registration_save_row(w, w->vc.registered_at_ms, NULL);
-        link_env_note_written(w->env);
+        runtime_note_written(w->env->options.runtime);
     }
     return rc;
 }
@@ -527,9 +527,9 @@ static int step_remove_role(struct registration_work *w, struct err *err) {
 }
 
 static int registration_step_forget(struct registration_work *w, struct err *err) {
-    int rc = login_credential_retire(w->env->options.store, w->vc.id, CREDENTIAL_ACTIVE, err);
+    int rc = login_credential_retire(w->env->options.runtime->store, w->vc.id, CREDENTIAL_ACTIVE, err);
     if (!rc) /* of a registration that was cut short */
-        rc = login_credential_retire(w->env->options.store, w->vc.id, CREDENTIAL_PENDING, err);
+        rc = login_credential_retire(w->env->options.runtime->store, w->vc.id, CREDENTIAL_PENDING, err);
     (void)vim_logout(link_client(w->link), NULL);
     link_forget_material(w->link);
     return rc ? rc : platform_sync(w->env->platform, err);
@@ -589,7 +589,7 @@ static int registration_step_look_back(struct registration_work *w, struct err *
     (void)err;
     look_at_keys(w);
     look_at_sessions(w);
-    link_env_note_written(w->env);
+    runtime_note_written(w->env->options.runtime);
     return 0;
 }
 

@@ -283,7 +283,7 @@ static int registration_remember(struct registration_work *w, const char *accoun
                                           .object_role_id = w->object_role_id,
                                           .role_objects = is_granted ? (char *)(uintptr_t)objects : w->row.role_objects,
                                           .is_role_on_used = is_granted ? !is_named : w->row.is_role_on_used};
-    return registration_store_set_role(w->env->options.store, w->vc.id, &made, err);
+    return registration_store_set_role(w->env->options.runtime->store, w->vc.id, &made, err);
 }
 
 static int grant_all(struct registration_work *w, struct err *err) {
@@ -511,5 +511,5 @@ void registration_remove_role(struct registration_work *w) {
     if (w->row.object_role_id)
         is_gone = remove_one_role(w, object_role, w->row.object_role_id);
     if (remove_one_role(w, w->row.role_name, w->row.role_id) && is_gone)
-        (void)registration_store_set_role(w->env->options.store, w->vc.id, NULL, NULL);
+        (void)registration_store_set_role(w->env->options.runtime->store, w->vc.id, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static int take_password(struct rotation_work *w, const char *password, struct e
     if (!rc)
         rc = rotation_begin_operation(w, err);
     if (!rc)
-        rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
+        rc = login_credential_save_pending(w->options->runtime->store, w->options->runtime->seal, w->vc.id, &w->fresh, err);
     return rc ? rc : rotation_promote(w, &w->fresh, err);
 }
 
@@ -143,7 +143,7 @@ int rotation_renew(struct link *link, struct err *err) {
     if (rc)
         return rc;
     look_at_vcenter(link, &vc);
-    rc = login_material_load(options->store, options->seal, vc.id, &have, &why);
+    rc = login_material_load(options->runtime->store, options->runtime->seal, vc.id, &have, &why);
     if (!rc) {
         rotation_note_certificate(link, &have.active);
         if (have.pending.generation || rotation_is_certificate_due(&vc, &have.active))

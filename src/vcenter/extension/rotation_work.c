@@ -21,7 +21,7 @@ int rotation_work_begin(struct rotation_work *w, const char *action, struct err 
         rc = err_remedy(err, "run: kaasctl vcenter register %s --user administrator@vsphere.local",
                         name_word(w->vc.name, w->vc.id));
     }
-    return rc ? rc : login_material_load(w->options->store, w->options->seal, w->vc.id, &w->have, err);
+    return rc ? rc : login_material_load(w->options->runtime->store, w->options->runtime->seal, w->vc.id, &w->have, err);
 }
 
 void rotation_work_done(struct rotation_work *w) {
@@ -64,13 +64,13 @@ int rotation_begin_operation(struct rotation_work *w, struct err *err) {
 int rotation_promote(struct rotation_work *w, const struct login_credential *c, struct err *err) {
     const struct audit_record line = audit_record_now(&w->line, 0);
     const struct operation_end end = {w->begun.id, &line};
-    int rc = credential_store_promote(w->options->store, w->vc.id, c->generation, w->is_first_part ? NULL : &end, err);
+    int rc = credential_store_promote(w->options->runtime->store, w->vc.id, c->generation, w->is_first_part ? NULL : &end, err);
     link_forget_material(w->link);
     if (rc)
         return rc;
     w->is_noted = !w->is_first_part;
     rotation_note_certificate(w->link, c);
-    link_env_note_written(link_env(w->link));
+    runtime_note_written(link_env(w->link)->options.runtime);
     return 0;
 }
 
@@ -83,7 +83,7 @@ static bool is_refusal(int rc) {
  * it may be the one that vCenter knows. */
 static void retire_useless(struct rotation_work *w, const struct login_credential *c, int rc) {
     if (c->kind != CREDENTIAL_CERTIFICATE && (rc == ERR_CREDENTIALS || is_refusal(rc)))
-        (void)credential_store_retire(w->options->store, w->vc.id, c->generation, NULL);
+        (void)credential_store_retire(w->options->runtime->store, w->vc.id, c->generation, NULL);
 }
 
 int rotation_carry_through(struct rotation_work *w, const struct login_credential *c, struct err *err) {
@@ -101,7 +101,7 @@ int rotation_carry_through(struct rotation_work *w, const struct login_credentia
 static int rotation_tell_new(struct rotation_work *w, struct err *err) {
     int rc = login_credential_tell(link_client(w->link), &w->vc, &w->fresh, err);
     if (is_refusal(rc)) /* the old one stays in force */
-        (void)credential_store_retire(w->options->store, w->vc.id, w->fresh.generation, NULL);
+        (void)credential_store_retire(w->options->runtime->store, w->vc.id, w->fresh.generation, NULL);
     else if (rc)
         link_request(w->link, LINK_WORK_RENEW);
     return rc;
@@ -112,7 +112,7 @@ int rotation_make_certificate(struct rotation_work *w, struct err *err) {
 }
 
 int rotation_to_fresh(struct rotation_work *w, struct err *err) {
-    int rc = login_credential_save_pending(w->options->store, w->options->seal, w->vc.id, &w->fresh, err);
+    int rc = login_credential_save_pending(w->options->runtime->store, w->options->runtime->seal, w->vc.id, &w->fresh, err);
     if (rc)
         return rc;
     link_forget_material(w->link); /* whoever logs in from now on tries both */

@@ -18,7 +18,7 @@
 /* Names and addresses are how people refer to vCenters: another one in the database may have neither. ERR_EXISTS. */
 static int vcenter_set_check_unique(struct platform *platform, const struct vcenter *vc, struct err *err) {
     _cleanup_done_(vcenter_list_done) struct vcenter_list list = {0};
-    int rc = vcenter_store_list(platform_options_of(platform)->store, &list, err);
+    int rc = vcenter_store_list(platform_options_of(platform)->runtime->store, &list, err);
     for (size_t i = 0; !rc && i < list.count; i++) {
         const struct vcenter *other = &list.items[i];
         if (vc->id && str_eq_nocase(other->id, vc->id))
@@ -55,7 +55,7 @@ static int vcenter_set_fill(const struct vim_about *about, struct vcenter *vc, s
 /* The one we know already may have moved. */
 static int explain_known(struct platform *platform, const struct vcenter *vc, struct err *err) {
     struct vcenter *known = NULL;
-    if (vcenter_store_load(platform_options_of(platform)->store, vc->id, &known, NULL))
+    if (vcenter_store_load(platform_options_of(platform)->runtime->store, vc->id, &known, NULL))
         return ERR_EXISTS;
     err_clear(err);
     (void)err_set(err, ERR_EXISTS, "at %s:%u answers the vCenter %s (%s), which is configured already with the address %s:%u",
@@ -79,7 +79,7 @@ static int vcenter_set_insert_row(struct platform *platform, const struct actor 
     if (rc)
         return rc;
     line = vcenter_set_make_line(platform, actor, vc);
-    rc = vcenter_store_insert(platform_options_of(platform)->store, vc, &line, err);
+    rc = vcenter_store_insert(platform_options_of(platform)->runtime->store, vc, &line, err);
     return rc == ERR_EXISTS ? explain_known(platform, vc, err) : rc;
 }
 
@@ -90,7 +90,7 @@ static void note_refused(struct platform *platform, const struct actor *actor, c
     if (!rc || rc == ERR_CERT_UNCONFIRMED)
         return;
     line.event.reason = why->text;
-    audit_store_append_outcome(platform_options_of(platform)->store, &line, rc, NULL);
+    audit_store_append_outcome(platform_options_of(platform)->runtime->store, &line, rc, NULL);
 }
 
 static int vcenter_set_ask_and_insert(struct platform *platform, const struct actor *actor, struct vcenter *vc,
@@ -122,7 +122,7 @@ int registration_add(struct platform *platform, const struct actor *actor, const
         rc = platform_sync(platform, &why);
     (void)err_move(err, rc, &why);
     vcenter_done(&vc);
-    link_env_note_written(platform_env(platform));
+    runtime_note_written(platform_env(platform)->options.runtime);
     return rc;
 }
 
@@ -132,13 +132,13 @@ static int vcenter_set_remove_row(struct platform *platform, const struct audit_
     const char *id = line->event.object_id;
     const struct audit_record now = audit_record_now(line, 0);
     struct vcenter *row = NULL;
-    int rc = vcenter_store_load(options->store, id, &row, err);
+    int rc = vcenter_store_load(options->runtime->store, id, &row, err);
     if (!rc && row->registered_at_ms) {
         rc = err_set(err, ERR_CONFLICT, "we are still registered with vCenter %s", row->name);
         (void)err_remedy(err, "run first: kaasctl vcenter unregister %s", name_word(row->name, row->id));
     }
     if (!rc)
-        rc = vcenter_store_delete(options->store, id, now.at_ms, &now, err);
+        rc = vcenter_store_delete(options->runtime->store, id, now.at_ms, &now, err);
     *is_removed = !rc;
     if (rc == ERR_CONFLICT)
         (void)err_remedy(err, "remove or move the clusters that are placed on it first");
@@ -168,9 +168,9 @@ int registration_remove(struct platform *platform, const char *id, const struct 
     admin_lease_release(&lease);
     line.event.reason = rc ? why.text : NULL;
     if (!is_removed)
-        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc, NULL);
+        audit_store_append_outcome(platform_options_of(platform)->runtime->store, &line, rc, NULL);
     vcenter_done(&vc);
-    link_env_note_written(platform_env(platform));
+    runtime_note_written(platform_env(platform)->options.runtime);
     return err_move(err, rc, &why);
 }
 
@@ -296,11 +296,11 @@ static int vcenter_set_store_row(struct platform *platform, const struct vcenter
     struct audit_record line = set_make_line(platform, row->id, row, change);
     line.event.reason = changed;
     int64_t version_no = 0;
-    int rc = vcenter_store_update(platform_options_of(platform)->store, row, &line, &version_no, err);
+    int rc = vcenter_store_update(platform_options_of(platform)->runtime->store, row, &line, &version_no, err);
     *is_stored = !rc;
     if (!rc)
         rc = platform_sync(platform, err);
-    link_env_note_written(platform_env(platform));
+    runtime_note_written(platform_env(platform)->options.runtime);
     if (!rc)
         vcenter_set_hurry(platform, row->id);
     return rc;
@@ -330,7 +330,7 @@ int vcenter_change(struct platform *platform, const char *id, const struct vcent
     bool is_stored = false; /* then its line is, too */
     _cleanup_free_ char *name = NULL, *changed = NULL;
     struct err why = {0};
-    int rc = vcenter_store_load(platform_options_of(platform)->store, id, &row, &why);
+    int rc = vcenter_store_load(platform_options_of(platform)->runtime->store, id, &row, &why);
     if (!rc) {
         name = str_dup(row->name);
         rc = vcenter_set_check_change(platform, row, change, seen, &why);
@@ -342,7 +342,7 @@ int vcenter_change(struct platform *platform, const char *id, const struct vcent
     if (!is_stored) {
         struct audit_record line = set_make_line(platform, id, row, change);
         line.event.reason = why.text;
-        audit_store_append_outcome(platform_options_of(platform)->store, &line, rc, NULL);
+        audit_store_append_outcome(platform_options_of(platform)->runtime->store, &line, rc, NULL);
     }
     (void)err_move(err, rc, &why);
     vcenter_free(row);

@@ -179,11 +179,11 @@ static char *version_text(const char *program, const char *plugin, unsigned regi
 
 static int fill_texts(struct extension_record *r, const struct link_env *env, unsigned registration_no, struct err *err) {
     const struct platform_options *options = &env->options;
-    r->version = version_text(options->version, env->plugin_version, registration_no);
-    r->manifest_url = str_format("%s/plugin/plugin.json", options->public_url);
-    r->api_url = str_format("%s/v2/", options->public_url);
-    r->health_url = str_format("%s/healthz", options->public_url);
-    r->product_url = str_format("%s/ui/", options->public_url);
+    r->version = version_text(options->runtime->version, env->plugin_version, registration_no);
+    r->manifest_url = str_format("%s/plugin/plugin.json", options->runtime->public_url);
+    r->api_url = str_format("%s/v2/", options->runtime->public_url);
+    r->health_url = str_format("%s/healthz", options->runtime->public_url);
+    r->product_url = str_format("%s/ui/", options->runtime->public_url);
     return r->version && r->manifest_url && r->api_url && r->health_url && r->product_url
                ? 0
                : err_set(err, ERR_NOMEM, "out of memory");
@@ -221,7 +221,7 @@ int extension_record_make_current(const struct link_env *env, const struct vcent
     const struct platform_options *options = &env->options;
     struct extension_name name = {.key = vc->extension_key ? vc->extension_key : options->extension_key};
     struct registration_row row = {0};
-    int rc = registration_store_load(options->store, vc->id, &row, err);
+    int rc = registration_store_load(options->runtime->store, vc->id, &row, err);
     if (rc)
         return rc;
     name.registration_no = row.registration_no;

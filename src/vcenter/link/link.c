@@ -335,8 +335,8 @@ static int save_about(struct link *link, const struct vim_about *about, struct e
         info.version = str_dup(about->version);
         info.build = str_dup(about->build);
         info.api_version = str_dup(about->api_version);
-        rc = vcenter_store_update(options->store, &info, NULL, &version_no, err);
-        link_env_note_written(link_env(link));
+        rc = vcenter_store_update(options->runtime->store, &info, NULL, &version_no, err);
+        runtime_note_written(link_env(link)->options.runtime);
         link_request(link, LINK_WORK_RECONCILE); /* another version may hold more of our record */
     }
     return rc;
@@ -364,7 +364,7 @@ static int load_material(struct link *link, struct err *err) {
     struct login_material fresh = {0};
     int rc;
     atomic_store(&link->is_loaded, true); /* first: a change that comes while we read makes it false again */
-    rc = login_material_load(options->store, options->seal, link->remote.id, &fresh, err);
+    rc = login_material_load(options->runtime->store, options->runtime->seal, link->remote.id, &fresh, err);
     if (rc) {
         atomic_store(&link->is_loaded, false);
         return rc;
@@ -396,7 +396,7 @@ static unsigned newest_generation(const struct login_material *m) {
 /* A pending credential that vCenter accepted is the one it knows now. If that cannot be written, the next login settles it. The login
  * before this one may have left a session behind. */
 static void settle_login(struct link *link, const struct login_used *used) {
-    struct store *store = link->env->options.store;
+    struct store *store = link->env->options.runtime->store;
     const bool is_pending = used->generation == link->material.pending.generation;
     const struct login_credential *c = is_pending ? &link->material.pending : &link->material.active;
     link_note_login(link, used->strategy, c->user);
@@ -443,7 +443,7 @@ int link_follow_login(struct link *link, struct err *err) {
     _cleanup_done_(login_material_done) struct login_material now = {0};
     int rc;
     LOCKED(&link->follow_lock);
-    rc = login_material_load(options->store, options->seal, link->remote.id, &now, err);
+    rc = login_material_load(options->runtime->store, options->runtime->seal, link->remote.id, &now, err);
     if (rc || !now.active.generation || is_logged_in_by(link, now.active.user))
         return rc;
     link_forget_material(link);

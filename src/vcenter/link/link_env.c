@@ -11,13 +11,11 @@
 int link_env_init(struct link_env *env, const struct platform_options *from, struct err *err) {
     struct platform_options *to = &env->options;
     *to = *from;
-    to->version = str_dup(from->version);
     to->extension_key = str_dup(from->extension_key);
-    to->public_url = str_dup(from->public_url);
     to->server_cert_pem = str_dup(from->server_cert_pem);
     to->admin_email = str_dup(from->admin_email);
     to->view_privilege = str_dup(from->view_privilege);
-    if (to->version && to->extension_key && to->public_url && to->admin_email && to->view_privilege)
+    if (to->extension_key && to->admin_email && to->view_privilege)
         return 0;
     return err_set(err, ERR_NOMEM, "out of memory");
 }
@@ -27,9 +25,7 @@ static void link_env_free_text(const char *text) {
 }
 
 void link_env_done(struct link_env *env) {
-    link_env_free_text(env->options.version);
     link_env_free_text(env->options.extension_key);
-    link_env_free_text(env->options.public_url);
     link_env_free_text(env->options.server_cert_pem);
     link_env_free_text(env->options.admin_email);
     link_env_free_text(env->options.view_privilege);
@@ -68,14 +64,9 @@ struct vim_options link_env_client(const struct link_env *env, const struct vcen
     };
 }
 
-void link_env_note_written(const struct link_env *env) {
-    if (env->options.on_written)
-        env->options.on_written(env->options.on_written_arg);
-}
-
 char *session_agent(const struct link_env *env, const char *task) {
-    return str_format(SESSION_AGENT_PRODUCT "%s (%s; %s%s%s)", env->options.version, env->installation,
-                      store_replica_name(env->options.store), task ? "; " : "", task ? task : "");
+    return str_format(SESSION_AGENT_PRODUCT "%s (%s; %s%s%s)", env->options.runtime->version, env->installation,
+                      store_replica_name(env->options.runtime->store), task ? "; " : "", task ? task : "");
 }
 
 /* -- the audit log --------------------------------------------------------------------------------------------------------- */
@@ -84,14 +75,14 @@ struct audit_record platform_audit_make(const struct link_env *env, const struct
     struct audit_event event = *what;
     event.object_kind = "vcenter";
     if (!actor)
-        event.principal_name = store_replica_name(env->options.store);
+        event.principal_name = store_replica_name(env->options.runtime->store);
     return audit_record_make(actor, &event);
 }
 
 int platform_audit_begin(const struct link_env *env, const struct audit_record *line, struct platform_begun *begun,
                          struct err *err) {
     const struct audit_record now = audit_record_now(line, 0);
-    struct store *store = env->options.store;
+    struct store *store = env->options.runtime->store;
     struct platform_begun new = {""};
     int rc = 0;
     if (str_eq(line->event.source, AUDIT_SOURCE_SYSTEM))
@@ -107,12 +98,12 @@ int platform_audit_begin(const struct link_env *env, const struct audit_record *
 
 void platform_audit_finish(const struct link_env *env, const struct audit_record *line) {
     struct platform_begun begun = {""};
-    if (!operation_store_find(env->options.store, &line->event, begun.id, NULL) && begun.id[0])
+    if (!operation_store_find(env->options.runtime->store, &line->event, begun.id, NULL) && begun.id[0])
         platform_audit_end(env, line, 0, &begun);
 }
 
 void platform_audit_end(const struct link_env *env, const struct audit_record *line, int rc, const struct platform_begun *begun) {
-    struct store *store = env->options.store;
+    struct store *store = env->options.runtime->store;
     const struct audit_record now = audit_record_now(line, rc);
     const struct operation_end end = {begun->id, &now};
     if (!begun->id[0])

@@ -10,6 +10,7 @@
 #include "err.h"
 #include "remote_work.h"
 #include "principal.h"
+#include "runtime.h"
 #include "uuid.h"
 #include "vcenter.h"
 #include "vim.h"
@@ -22,16 +23,11 @@ struct link_watch_ops;
 struct manifest_log;
 struct net_policy;
 struct platform;
-struct seal;
-struct store;
 
 /* All texts are copied. */
 struct platform_options {
-    struct store *store;
-    struct seal *seal;
-    const char *version;       /* of this program */
+    const struct runtime *runtime;
     const char *extension_key; /* "com.cisco.kaas" */
-    const char *public_url;    /* "https://kaas.example.com" without path: as vCenter and HX reach us */
     const char *
         server_cert_pem; /* the certificate alone that public_url shows, as x509_chain_read gives it: named in the extension record; NULL if unknown */
     const char *admin_email;
@@ -51,8 +47,6 @@ struct platform_options {
     /* Called when the database refuses an object of a vCenter (`text`: path, id and why); all others are saved. From a thread of the watch; may be NULL. */
     void (*on_refused)(void *arg, const char *vcenter_id, const char *text);
     void *on_refused_arg;
-    void (*on_written)(void *arg); /* called after own writes to the database: brings them into the inventory; may be NULL */
-    void *on_written_arg;
 };
 
 /* One for all links; outlives them. All but the certificate is set before the first link is made. */
@@ -76,9 +70,6 @@ int link_env_set_server_cert(struct link_env *env, const char *cert_pem, bool *d
 
 /* How a client reaches this vCenter, with the time limits that are configured; for vim_client_new. Texts are borrowed. */
 struct vim_options link_env_client(const struct link_env *env, const struct vcenter *vc, const char *user_agent);
-
-/* Calls on_written. */
-void link_env_note_written(const struct link_env *env);
 
 #define SESSION_AGENT_PRODUCT "Harmony-KaaS/"
 /* The user agent of our clients: "Harmony-KaaS/1.0 (<installation>; replica-3)"; that of a task ends with its name: "...; replica-3; registration)". Caller

@@ -145,7 +145,7 @@ static void link_task_lease_name(const struct link *link, char out[64]) {
 }
 
 static struct store *link_task_store_of(const struct link *link) {
-    return link_env(link)->options.store;
+    return link_env(link)->options.runtime->store;
 }
 
 static int link_task_refuse(const char *who, struct err *err) {

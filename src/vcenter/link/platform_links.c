@@ -182,7 +182,7 @@ int platform_sync(struct platform *p, struct err *err) {
     LOCKED(&p->sync);
     if (platform_is_stopping(p))
         return 0;
-    rc = vcenter_store_list(p->env.options.store, &list, err);
+    rc = vcenter_store_list(p->env.options.runtime->store, &list, err);
     if (!rc)
         remotes_keep(p->links, is_listed, &list);
     for (size_t i = 0; i < list.count; i++) { /* one that fails must not keep the others away */

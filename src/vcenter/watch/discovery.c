@@ -208,7 +208,7 @@ static int check_plausible(struct run *run, struct store *store, struct err *err
 }
 
 static int discovery_save_run(struct run *run, struct err *err) {
-    struct store *store = link_env(run->link)->options.store;
+    struct store *store = link_env(run->link)->options.runtime->store;
     struct refused_rows refused_hx = {0}; /* each lies on a vSphere cluster of that name */
     struct platform_seen seen = {.vcenter_id = link_id(run->link),
                                  .is_complete = true,
@@ -226,7 +226,7 @@ static int discovery_save_run(struct run *run, struct err *err) {
     if (!run->result.refused.count)
         run->result.refused = refused_hx;
     if (!rc && (vsphere_changed || hx_changed))
-        link_env_note_written(link_env(run->link));
+        runtime_note_written(link_env(run->link)->options.runtime);
     return rc;
 }
 

@@ -15,7 +15,7 @@
 #define WATCH_PATH_BYTES_MAX 65536U
 
 static struct store *watch_save_store_of(const struct watch *w) {
-    return link_env(w->link)->options.store;
+    return link_env(w->link)->options.runtime->store;
 }
 
 /* -- the lease ----------------------------------------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static int write_nodes(struct watch *w, const struct watch_nodes *nodes, struct 
     unsigned changed = 0;
     int rc = observation_store_save(watch_save_store_of(w), &picture, &changed, err);
     if (!rc && changed)
-        link_env_note_written(link_env(w->link));
+        runtime_note_written(link_env(w->link)->options.runtime);
     return rc;
 }
 
@@ -203,7 +203,7 @@ static int write_told(struct watch *w, const struct told *t, struct err *err) {
         total += rc ? 0 : changed;
     }
     if (total)
-        link_env_note_written(link_env(w->link));
+        runtime_note_written(link_env(w->link)->options.runtime);
     if (!rc && refused.count)
         w->refused_nodes = refused;
     return rc;

@@ -329,12 +329,15 @@ void ldapdir_world_sync(void) {
 }
 
 int ldapdir_world_set_up(void **state) {
+    static const struct runtime runtime;
     (void)state;
     memset(&iw, 0, sizeof(iw));
     iw.own_password = WORLD_OWN_PASSWORD;
     clock_fake(1000000, WORLD_NOW_MS);
     assert_int_equal(
-        ldapdir_new(&(struct ldapdir_options){.connect_timeout_ms = 5000, .call_timeout_ms = 5000}, &iw.ldapdirs, NULL), 0);
+        ldapdir_new(&(struct ldapdir_options){.runtime = &runtime, .connect_timeout_ms = 5000, .call_timeout_ms = 5000},
+                    &iw.ldapdirs, NULL),
+        0);
     ldapdir_world_sync();
     return 0;
 }

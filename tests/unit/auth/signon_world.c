@@ -703,8 +703,10 @@ void signon_world_sign_in(struct signon *signon, enum vc_credential_kind kind, c
 /* -- life -------------------------------------------------------------------------------------------------------------------- */
 
 struct signon *signon_world_replica(void) {
+    static struct runtime runtime;
+    runtime.seal = seal;
     const struct signon_options options = {
-        .seal = seal,
+        .runtime = &runtime,
         .directory_check_ms = 60000,
         .issuer = "https://kaas.test",
         .token_lifetime_ms = 900000,

@@ -325,7 +325,9 @@ static void no_step_leaves_anything_half_done(void **state) {
 static void a_session_without_token_is_ended(void **state) {
     struct signon_issued issued = {0};
     struct signon *keyless = NULL;
-    const struct signon_options options = {.issuer = "x", .token_lifetime_ms = 900000, .session_lifetime_ms = 3600000};
+    static const struct runtime nothing;
+    const struct signon_options options = {
+        .runtime = &nothing, .issuer = "x", .token_lifetime_ms = 900000, .session_lifetime_ms = 3600000};
     (void)state;
     assert_int_equal(signon_new(&options, &keyless, NULL), 0);
     assert_int_equal(signon_login_local(keyless, ACTOR, "anna", "right horse", &issued, NULL), ERR_UNAVAILABLE);

@@ -484,11 +484,9 @@ int link_env_get_server_cert(const struct link_env *env, char **out, struct err 
 /* -- the world ----------------------------------------------------------------------------------------------------------------------- */
 
 struct hyperflex *hyperflex_world_new(const char *const *names) {
-    const struct hyperflex_options options = {.names = names,
-                                              .call_timeout_ms = 30000,
-                                              .read_every_ms = READ_EVERY_MS,
-                                              .public_url = "https://kaas.example.com",
-                                              .version = "1.0"};
+    static const struct runtime runtime = {.version = "1.0", .public_url = "https://kaas.example.com"};
+    const struct hyperflex_options options = {
+        .names = names, .call_timeout_ms = 30000, .read_every_ms = READ_EVERY_MS, .runtime = &runtime};
     struct hyperflex *h = NULL;
     clock_fake(1000000, INT64_C(1800000000000));
     hw = (struct hyperflex_world){.saves_max = 1000};

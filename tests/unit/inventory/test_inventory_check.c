@@ -35,7 +35,8 @@ static int on_changes(void *arg, const struct change_list *changes) {
 }
 
 static int set_up(void **state) {
-    const struct inventory_options options = {.on_difference = on_difference, .on_changes = on_changes};
+    static const struct runtime runtime;
+    const struct inventory_options options = {.runtime = &runtime, .on_difference = on_difference, .on_changes = on_changes};
     (void)state;
     told_count = changes_told = 0;
     world_fill();
@@ -344,7 +345,8 @@ static void more_than_are_looked_at_at_once(void **state) {
 static void before_the_first_load(void **state) {
     struct inventory *empty;
     unsigned long differences = 7;
-    const struct inventory_options options = {.on_difference = on_difference};
+    static const struct runtime runtime;
+    const struct inventory_options options = {.runtime = &runtime, .on_difference = on_difference};
     (void)state;
     assert_int_equal(inventory_new(&options, &empty, NULL), 0);
     assert_int_equal(inventory_check(empty, &differences, NULL), 0);

@@ -34,7 +34,8 @@ static int on_gap(void *arg) {
 }
 
 static int set_up(void **state) {
-    const struct inventory_options options = {.on_changes = on_changes, .on_gap = on_gap};
+    static const struct runtime runtime;
+    const struct inventory_options options = {.runtime = &runtime, .on_changes = on_changes, .on_gap = on_gap};
     (void)state;
     told_count = turns = gaps = 0;
     answer_to_change = answer_to_gap = 0;

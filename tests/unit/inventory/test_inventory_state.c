@@ -17,7 +17,8 @@
 static struct inventory *directory;
 
 static int set_up(void **state) {
-    const struct inventory_options options = {.report_stale_after_ms = LIMIT};
+    static const struct runtime runtime;
+    const struct inventory_options options = {.runtime = &runtime, .report_stale_after_ms = LIMIT};
     (void)state;
     world_fill();
     clock_fake(1000, NOW);

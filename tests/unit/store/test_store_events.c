@@ -112,13 +112,19 @@ struct replica_world {
     struct event_maker *maker;
 };
 
+#define REPLICAS_MAX 8U /* at a time */
+
 static struct replica_world make_replica(const char *name) {
+    static struct runtime runtimes[REPLICAS_MAX];
+    static size_t count;
     struct replica_world r = {.store = fixture_runtime()};
+    struct runtime *runtime = &runtimes[count++ % REPLICAS_MAX]; /* outlives the inventory */
     struct err err = {0};
     unsigned id = 0;
     int64_t age_ms = 0;
+    runtime->store = r.store;
     ASSERT_OK(replica_store_register(r.store, name, &id, &age_ms, &err), &err);
-    ASSERT_OK(inventory_new(&(struct inventory_options){.store = r.store}, &r.inventory, &err), &err);
+    ASSERT_OK(inventory_new(&(struct inventory_options){.runtime = runtime}, &r.inventory, &err), &err);
     ASSERT_OK(inventory_load(r.inventory, &err), &err);
     ASSERT_OK(event_maker_new(r.store, r.inventory, &r.maker, &err), &err);
     return r;

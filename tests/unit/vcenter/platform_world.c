@@ -668,15 +668,16 @@ static void on_written(void *arg) {
     pw.written++;
 }
 
+static struct runtime runtime;
+
 struct platform *platform_world_new(void) {
     static const uint8_t key[SEAL_KEY_BYTES] = {7};
     struct platform *platform = NULL;
     assert_int_equal(seal_open_key(key, &seal, NULL), 0);
+    runtime = (struct runtime){.seal = seal, .version = "1.2.3", .public_url = "https://kaas.test", .on_written = on_written};
     const struct platform_options options = {
-        .seal = seal,
-        .version = "1.2.3",
+        .runtime = &runtime,
         .extension_key = "com.cisco.kaas",
-        .public_url = "https://kaas.test",
         .admin_email = "admin@kaas.test",
         .view_privilege = "System.Read",
         .watch = &watch_link_ops,
@@ -684,7 +685,6 @@ struct platform *platform_world_new(void) {
         .call_timeout_ms = 1000,
         .keepalive_ms = 600000,
         .key_bits = 2048,
-        .on_written = on_written,
     };
     pw.strategies = 3;
     pw.instance_uuid = VC_A;
