@@ -21,7 +21,7 @@
 #include "database.h"
 #include "db_tool.h"
 #include "fsutil.h"
-#include "key_store.h"
+#include "seal_store.h"
 #include "ldap_store.h"
 #include "replica_store.h"
 #include "setup_check.h"

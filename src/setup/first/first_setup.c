@@ -15,7 +15,7 @@
 #include "names.h"
 #include "passwd.h"
 #include "seal.h"
-#include "key_store.h"
+#include "seal_store.h"
 #include "secret.h"
 #include "setup_files.h"
 #include "store_schema.h"

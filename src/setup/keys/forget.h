@@ -7,7 +7,7 @@
 
 #include "daemon_config.h"
 #include "err.h"
-#include "key_store.h"
+#include "seal_store.h"
 #include "seal.h"
 #include "setup_check.h"
 #include "store.h"

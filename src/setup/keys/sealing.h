@@ -14,7 +14,7 @@
 #include "finding.h"
 #include "principal.h"
 #include "seal.h"
-#include "key_store.h"
+#include "seal_store.h"
 
 struct sealing;
 
