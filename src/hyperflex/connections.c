@@ -75,7 +75,7 @@ static int inherit_refuse(struct hyperflex *h, const char *hx_id, struct err *er
 /* User and password of the vCenter for a wish that names neither. */
 static int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, char **password, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
-    struct hx_sealed sealed = {0};
+    struct secret_value sealed = {0};
     struct err why = {0};
     int rc = hx_store_load_credential_of(h->options.runtime->store, wish->hx_id, &credential, &why);
     if (rc == ERR_NOT_FOUND)
@@ -98,7 +98,7 @@ static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struc
                                      .principal_name = actor ? NULL : store_replica_name(h->options.runtime->store),
                                      .reason = wish->address});
     struct hx_visit before = {.h = h};
-    struct hx_sealed sealed = {0};
+    struct secret_value sealed = {0};
     int rc = visit_seal(h, wish->hx_id, HX_SECRET_PASSWORD, password, &sealed, err);
     if (rc)
         return rc;
@@ -174,7 +174,7 @@ int hyperflex_put_credential(struct hyperflex *h, const struct actor *actor, str
                                                                                     .object_kind = "vcenter",
                                                                                     .object_id = wish->vcenter_id,
                                                                                     .reason = wish->user_name});
-    struct hx_sealed sealed = {0};
+    struct secret_value sealed = {0};
     int rc = hx_user_name_check(wish->user_name, err);
     if (!rc)
         rc = hyperflex_check_password(password, err);

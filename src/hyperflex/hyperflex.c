@@ -145,7 +145,7 @@ static bool has_other_replicas(struct hyperflex *h) {
 }
 
 void hyperflex_sign_out(struct hyperflex *h) {
-    static const struct hx_sealed none = {0};
+    static const struct secret_value none = {0};
     const int64_t until_ms = clock_mono_ms() + SIGN_OUT_MS;
     struct hx_status_list list = {0};
     if (!h || has_other_replicas(h) || hx_store_list_statuses(h->options.runtime->store, &list, NULL))

@@ -24,7 +24,7 @@
 
 /* -- secrets ------------------------------------------------------------------------------------------------------- */
 
-int hyperflex_seal(struct hyperflex *h, char *purpose, const char *text, struct hx_sealed *out, struct err *err) {
+int hyperflex_seal(struct hyperflex *h, char *purpose, const char *text, struct secret_value *out, struct err *err) {
     _cleanup_free_ char *mine = purpose;
     _cleanup_strbuf_ struct strbuf sealed;
     strbuf_init(&sealed, SEALED_BYTES_MAX);
@@ -38,7 +38,7 @@ int hyperflex_seal(struct hyperflex *h, char *purpose, const char *text, struct 
     return 0;
 }
 
-int hyperflex_unseal(struct hyperflex *h, char *purpose, struct hx_sealed sealed, char **out, struct err *err) {
+int hyperflex_unseal(struct hyperflex *h, char *purpose, struct secret_value sealed, char **out, struct err *err) {
     _cleanup_free_ char *mine = purpose;
     _cleanup_free_ uint8_t *bytes = sealed.bytes;
     _cleanup_strbuf_ struct strbuf plain;
@@ -53,13 +53,13 @@ int hyperflex_unseal(struct hyperflex *h, char *purpose, struct hx_sealed sealed
     return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct hx_sealed *out,
+int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct secret_value *out,
                struct err *err) {
     return hyperflex_seal(h, str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id), text, out, err);
 }
 
 static int visit_unseal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, char **out, struct err *err) {
-    struct hx_sealed sealed = {0};
+    struct secret_value sealed = {0};
     *out = NULL;
     int rc = hx_store_load_secret(h->options.runtime->store, hx_id, kind, &sealed, err);
     return rc ? rc : hyperflex_unseal(h, str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id), sealed, out, err);
@@ -83,7 +83,7 @@ static int token_load(struct hx_visit *v, struct err *err) {
 /* Keeps it and how the connection stands. One that cannot be kept is given back: it would be one of the eight for 18 days. */
 static int token_keep(struct hx_visit *v, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
-    struct hx_sealed sealed = {0};
+    struct secret_value sealed = {0};
     strbuf_init_secret(&text, SEALED_BYTES_MAX);
     strbuf_addf(&text, "%s\n%s\n%s", v->token.type, v->token.access, v->token.refresh);
     int rc = strbuf_check(&text, "a token", err);
@@ -387,7 +387,7 @@ static int visit_save(struct hx_visit *v, bool is_news, struct err *err) {
 static int visit_hand_over(struct hx_visit *v, const char *older_id, struct err *err) {
     _cleanup_(hx_connection_free) struct hx_connection *theirs = NULL;
     _cleanup_secret_ char *password = NULL;
-    struct hx_sealed sealed = {0};
+    struct secret_value sealed = {0};
     struct err why = {0};
     int rc = hx_store_load(v->h->options.runtime->store, older_id, &theirs, &why);
     if (rc && rc != ERR_NOT_FOUND)

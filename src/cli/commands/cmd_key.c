@@ -172,26 +172,26 @@ static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
     const char *what = NULL;
     _cleanup_free_ char *command = NULL;
     json_t *one;
-    switch (loss->table) {
-    case SEAL_TABLE_VCENTER_CREDENTIALS:
+    switch (loss->owner) {
+    case SEAL_OWNER_VCENTER_LOGIN:
         what = "vCenter";
         command = str_format("kaasctl vcenter register %s --user ADMINISTRATOR", name.text);
         break;
-    case SEAL_TABLE_LDAP_SOURCES:
+    case SEAL_OWNER_LDAP_SOURCE:
         what = "directory";
         command = str_format("kaasctl ldap set %s --bind-password-file -", name.text);
         break;
-    case SEAL_TABLE_HX_CREDENTIALS:
+    case SEAL_OWNER_HX_CREDENTIAL:
         what = "HX user of vCenter";
         command = str_format("kaasctl vcenter set-hx-credential %s --user %s", name.text, user.text);
         break;
-    case SEAL_TABLE_HX_SECRETS:
+    case SEAL_OWNER_HX_CONNECTION:
         what = "HX cluster";
         command = str_format("kaasctl hx connect %s --user %s", name.text, user.text);
         break;
-    case SEAL_TABLE_SIGNING_KEYS: /* made anew by themselves */
-    case SEAL_TABLE_AUDIT_KEYS:
-    case SEAL_TABLE_COUNT:
+    case SEAL_OWNER_SIGNING_KEY: /* made anew by themselves */
+    case SEAL_OWNER_AUDIT_KEY:
+    case SEAL_OWNER_COUNT:
     default: return;
     }
     one = json_object();

@@ -96,7 +96,7 @@ int forget_look(const struct config *config, const char *config_path, struct for
     rc = rc ? rc : forget_check_replicas(f, err);
     rc = rc ? rc : seal_store_list_losses(f->store, f->held.data, &f->losses, err);
     for (size_t i = 0; i < f->losses.count; i++)
-        f->is_audit_key_lost = f->is_audit_key_lost || f->losses.items[i].table == SEAL_TABLE_AUDIT_KEYS;
+        f->is_audit_key_lost = f->is_audit_key_lost || f->losses.items[i].owner == SEAL_OWNER_AUDIT_KEY;
     return rc;
 }
 

@@ -183,15 +183,15 @@ static int sealing_read_file(struct sealing *s, struct err *err) {
 
 /* Where each value belongs, as those who sealed it name it. */
 static char *sealing_purpose_of(const struct sealed_row *row) {
-    if (row->table == SEAL_TABLE_SIGNING_KEYS)
+    if (row->table == SEAL_OWNER_SIGNING_KEY)
         return str_format("signing-key:%s", row->id);
-    if (row->table == SEAL_TABLE_LDAP_SOURCES)
+    if (row->table == SEAL_OWNER_LDAP_SOURCE)
         return str_format("ldap-bind:%s", row->id);
-    if (row->table == SEAL_TABLE_AUDIT_KEYS)
+    if (row->table == SEAL_OWNER_AUDIT_KEY)
         return str_dup(AUDIT_KEY_PURPOSE);
-    if (row->table == SEAL_TABLE_HX_CREDENTIALS)
+    if (row->table == SEAL_OWNER_HX_CREDENTIAL)
         return str_format("hx-credential:%s", row->id);
-    if (row->table == SEAL_TABLE_HX_SECRETS)
+    if (row->table == SEAL_OWNER_HX_CONNECTION)
         return str_format("hx-%s:%s", row->kind, row->id);
     return str_format("login-%s:%s", row->kind, row->id);
 }
@@ -243,9 +243,9 @@ static int sealing_prove_row(void *arg, const struct sealed_row *row, uint8_t **
 
 static int sealing_open_each(struct store *store, struct sealing_proof *proof, struct err *err) {
     int rc = 0;
-    for (int table = 0; !rc && table < SEAL_TABLE_COUNT; table++) {
+    for (int table = 0; !rc && table < SEAL_OWNER_COUNT; table++) {
         struct seal_batch batch = {
-            .table = (enum seal_table)table, .key_id = "", .limit = BATCH_ROWS, .reseal = sealing_prove_row, .arg = proof};
+            .table = (enum seal_owner)table, .key_id = "", .limit = BATCH_ROWS, .reseal = sealing_prove_row, .arg = proof};
         do
             rc = seal_store_reseal(store, &batch, err);
         while (!rc && batch.rows);
@@ -276,8 +276,8 @@ static int reseal_all(struct sealing *s, const char *holder, struct err *err) {
     int rc = sealing_count_all(s, &counts, &ids, err);
     if (rc || !count_others(&counts, ids.items[ids.sealing]))
         return rc;
-    for (int table = 0; !rc && table < SEAL_TABLE_COUNT; table++) {
-        struct seal_batch batch = {.table = (enum seal_table)table,
+    for (int table = 0; !rc && table < SEAL_OWNER_COUNT; table++) {
+        struct seal_batch batch = {.table = (enum seal_owner)table,
                                    .key_id = ids.items[ids.sealing],
                                    .limit = BATCH_ROWS,
                                    .reseal = sealing_reseal,

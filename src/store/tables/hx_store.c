@@ -36,23 +36,23 @@ const char *hx_secret_kind_name(enum hx_secret_kind kind) {
 }
 
 static int secret_take(const struct db_row *row, void *arg, struct err *err) {
-    struct hx_sealed *out = arg;
+    struct secret_value *out = arg;
     (void)err;
     free(out->bytes);
     out->bytes = db_row_dup_bytes(row, 0, &out->count);
     return 0;
 }
 
-int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct hx_sealed *out,
+int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
                          struct err *err) {
-    *out = (struct hx_sealed){0};
+    *out = (struct secret_value){0};
     return store_query(store, "SELECT sealed FROM hx_secrets WHERE hx_cluster_id = ? AND kind = ?",
                        DB_ARGS(db_text(hx_id), db_text(hx_secret_kind_name(kind))), "b", secret_take, out, err);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
 
-static int secret_write(struct db_conn *conn, const char *hx_id, enum hx_secret_kind kind, const struct hx_sealed *sealed,
+static int secret_write(struct db_conn *conn, const char *hx_id, enum hx_secret_kind kind, const struct secret_value *sealed,
                         struct err *err) {
     const char *word = hx_secret_kind_name(kind);
     if (!sealed->bytes)
@@ -64,7 +64,7 @@ static int secret_write(struct db_conn *conn, const char *hx_id, enum hx_secret_
 
 /* Of what is set anew nothing is known yet. The version of a status rises also then, so that a try that began before cannot write over it. */
 static int connection_begin(struct store_tx *tx, const struct record_write *write, struct err *err) {
-    static const struct hx_sealed none = {0};
+    static const struct secret_value none = {0};
     struct db_conn *conn = store_tx_conn(tx);
     const struct hx_connection *c = write->record;
     struct hx_status fresh = {.hx_id = c->hx_id, .remote.since_ms = c->updated_at_ms, .facts = HX_FACTS_NONE};
@@ -87,7 +87,7 @@ static int connection_begin(struct store_tx *tx, const struct record_write *writ
                             : db_table_insert(conn, &hx_status_table, &fresh, DB_MORE_NONE, err);
 }
 
-int hx_store_put(struct store *store, const struct hx_connection *connection, const struct hx_sealed *password,
+int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
                  const struct audit_record *audit, struct err *err) {
     struct hx_connection row = *connection;
     const struct record_write write = {.table = &connection_table,
@@ -138,7 +138,7 @@ static int status_keep_token(struct store_tx *tx, const struct record_write *wri
     return write->arg ? secret_write(store_tx_conn(tx), status->hx_id, HX_SECRET_TOKEN, write->arg, err) : 0;
 }
 
-int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
+int hx_store_save_status(struct store *store, struct hx_status *status, const struct secret_value *token,
                          const struct audit_record *audit, const struct lease_fence *fence, struct err *err) {
     int rc = record_store_write(store,
                                 &(struct record_write){.table = &hx_status_table,
@@ -173,13 +173,13 @@ int hx_store_load_credential_of(struct store *store, const char *hx_id, struct h
                          DB_ARGS(db_text(hx_id)), out, err);
 }
 
-int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct hx_sealed *out, struct err *err) {
-    *out = (struct hx_sealed){0};
+int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err) {
+    *out = (struct secret_value){0};
     return store_query(store, "SELECT sealed FROM hx_credentials WHERE vcenter_id = ?", DB_ARGS(db_text(vcenter_id)), "b",
                        secret_take, out, err);
 }
 
-int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct hx_sealed *password,
+int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct secret_value *password,
                             const struct audit_record *audit, struct err *err) {
     struct hx_credential row = *credential;
     const struct record_write write = {.table = &credential_table,

@@ -22,19 +22,19 @@ int hx_store_load_status(struct store *store, const char *hx_id, struct hx_statu
 /* Kinds of sealed values. */
 enum hx_secret_kind { HX_SECRET_PASSWORD, HX_SECRET_TOKEN };
 const char *hx_secret_kind_name(enum hx_secret_kind kind); /* "password", "token"; static */
-struct hx_sealed {
+struct secret_value {
     uint8_t *bytes; /* NULL: none */
     size_t count;
 };
 /* Reads a sealed value. The caller frees out->bytes; NULL if there is none. */
-int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct hx_sealed *out,
+int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
                          struct err *err);
 
 /* The writes below append the line `audit` to the audit log in the same transaction; NULL: none. */
 
 /* Inserts a connection (version_no 0), or replaces the one with connection->version_no. Its earlier token, status and facts are forgotten. ERR_EXISTS if there
  * is one already; ERR_PRECONDITION if it was changed, ERR_NOT_FOUND if it is gone, ERR_CONFLICT if the HX cluster is gone. */
-int hx_store_put(struct store *store, const struct hx_connection *connection, const struct hx_sealed *password,
+int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
                  const struct audit_record *audit, struct err *err);
 
 struct hx_removal {
@@ -49,7 +49,7 @@ int hx_store_delete(struct store *store, const struct hx_removal *removal, struc
 /* Replaces the status with status->version_no, and raises that number. `token` replaces the stored token (bytes NULL: removes it); a NULL `token` leaves
  * it. `fence`: of the lease under which it was found out; NULL: of none. ERR_PRECONDITION, ERR_NOT_FOUND: the connection was set anew or removed meanwhile, or
  * the lease is no longer ours. */
-int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
+int hx_store_save_status(struct store *store, struct hx_status *status, const struct secret_value *token,
                          const struct audit_record *audit, const struct lease_fence *fence, struct err *err);
 
 /* -- credentials that HX clusters of a vCenter inherit ----------------------------------------------------------------------- */
@@ -59,10 +59,10 @@ int hx_store_list_credentials(struct store *store, struct hx_credential_list *ou
 int hx_store_load_credential(struct store *store, const char *vcenter_id, struct hx_credential **out, struct err *err);
 int hx_store_load_credential_of(struct store *store, const char *hx_id, struct hx_credential **out, struct err *err);
 /* As hx_store_load_secret. */
-int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct hx_sealed *out, struct err *err);
+int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err);
 /* Inserts a credential (version_no 0), or replaces the one with credential->version_no. ERR_EXISTS, ERR_PRECONDITION, ERR_NOT_FOUND; ERR_CONFLICT if the
  * vCenter is gone. */
-int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct hx_sealed *password,
+int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct secret_value *password,
                             const struct audit_record *audit, struct err *err);
 /* removal->hx_id is the id of the vCenter. ERR_PRECONDITION, ERR_NOT_FOUND. */
 int hx_store_delete_credential(struct store *store, const struct hx_removal *removal, struct err *err);

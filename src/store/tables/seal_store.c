@@ -118,14 +118,14 @@ static int sealed_add_row(const struct db_row *row, void *arg, struct err *err) 
     }
 static const struct {
     const char *select, *update;
-} sealed_sql[SEAL_TABLE_COUNT] = {
-    [SEAL_TABLE_SIGNING_KEYS] = SEALED_IN("signing_keys", "kid", "''", "0", "kid"),
-    [SEAL_TABLE_VCENTER_CREDENTIALS] = SEALED_IN("vcenter_credentials", "vcenter_id", "kind", "generation",
-                                                 "CONCAT(vcenter_id, ' ', LPAD(generation, 10, '0'))"),
-    [SEAL_TABLE_LDAP_SOURCES] = SEALED_IN("ldap_sources", "name", "''", "0", "name"),
-    [SEAL_TABLE_AUDIT_KEYS] = SEALED_IN("audit_keys", "id", "''", "0", "id"),
-    [SEAL_TABLE_HX_CREDENTIALS] = SEALED_IN("hx_credentials", "vcenter_id", "''", "0", "vcenter_id"),
-    [SEAL_TABLE_HX_SECRETS] = SEALED_IN("hx_secrets", "hx_cluster_id", "kind", "0", "CONCAT(hx_cluster_id, ' ', kind)"),
+} sealed_sql[SEAL_OWNER_COUNT] = {
+    [SEAL_OWNER_SIGNING_KEY] = SEALED_IN("signing_keys", "kid", "''", "0", "kid"),
+    [SEAL_OWNER_VCENTER_LOGIN] = SEALED_IN("vcenter_credentials", "vcenter_id", "kind", "generation",
+                                           "CONCAT(vcenter_id, ' ', LPAD(generation, 10, '0'))"),
+    [SEAL_OWNER_LDAP_SOURCE] = SEALED_IN("ldap_sources", "name", "''", "0", "name"),
+    [SEAL_OWNER_AUDIT_KEY] = SEALED_IN("audit_keys", "id", "''", "0", "id"),
+    [SEAL_OWNER_HX_CREDENTIAL] = SEALED_IN("hx_credentials", "vcenter_id", "''", "0", "vcenter_id"),
+    [SEAL_OWNER_HX_CONNECTION] = SEALED_IN("hx_secrets", "hx_cluster_id", "kind", "0", "CONCAT(hx_cluster_id, ' ', kind)"),
 };
 
 static int reseal_row(struct store_tx *tx, const struct seal_batch *batch, const struct held_row *row, struct err *err) {
@@ -188,7 +188,7 @@ static int key_store_add_loss(const struct db_row *row, void *arg, struct err *e
     struct seal_loss *item = db_list_add(&losses->items, &losses->count, sizeof(*item), err);
     if (!item)
         return ERR_NOMEM;
-    item->table = (enum seal_table)db_row_number(row, 0);
+    item->owner = (enum seal_owner)db_row_number(row, 0);
     item->id = db_row_dup(row, 1);
     item->name = db_row_dup(row, 2);
     item->user = db_row_dup(row, 3);
@@ -197,9 +197,9 @@ static int key_store_add_loss(const struct db_row *row, void *arg, struct err *e
 
 /* Of a NULL it is NULL, and so not true. */
 #define IS_LOST(sealed) "FIND_IN_SET(LOWER(HEX(SUBSTRING(" sealed ", 2, 4))), ?) = 0"
-_Static_assert(SEAL_TABLE_SIGNING_KEYS == 0 && SEAL_TABLE_VCENTER_CREDENTIALS == 1 && SEAL_TABLE_LDAP_SOURCES == 2 &&
-                   SEAL_TABLE_AUDIT_KEYS == 3 && SEAL_TABLE_HX_CREDENTIALS == 4 && SEAL_TABLE_HX_SECRETS == 5 &&
-                   SEAL_TABLE_COUNT == 6,
+_Static_assert(SEAL_OWNER_SIGNING_KEY == 0 && SEAL_OWNER_VCENTER_LOGIN == 1 && SEAL_OWNER_LDAP_SOURCE == 2 &&
+                   SEAL_OWNER_AUDIT_KEY == 3 && SEAL_OWNER_HX_CREDENTIAL == 4 && SEAL_OWNER_HX_CONNECTION == 5 &&
+                   SEAL_OWNER_COUNT == 6,
                "the numbers in the query below, which has all of them");
 
 int seal_store_list_losses(struct store *store, const char *held, struct seal_losses *out, struct err *err) {

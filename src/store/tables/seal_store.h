@@ -51,17 +51,17 @@ struct seal_counts {
 int seal_store_count(struct store *store, struct seal_counts *out, struct err *err);
 
 /* One sealed value. Borrowed. */
-enum seal_table {
-    SEAL_TABLE_SIGNING_KEYS,
-    SEAL_TABLE_VCENTER_CREDENTIALS,
-    SEAL_TABLE_LDAP_SOURCES,
-    SEAL_TABLE_AUDIT_KEYS,
-    SEAL_TABLE_HX_CREDENTIALS,
-    SEAL_TABLE_HX_SECRETS,
-    SEAL_TABLE_COUNT
+enum seal_owner {
+    SEAL_OWNER_SIGNING_KEY,
+    SEAL_OWNER_VCENTER_LOGIN,
+    SEAL_OWNER_LDAP_SOURCE,
+    SEAL_OWNER_AUDIT_KEY,
+    SEAL_OWNER_HX_CREDENTIAL,
+    SEAL_OWNER_HX_CONNECTION,
+    SEAL_OWNER_COUNT
 };
 struct sealed_row {
-    enum seal_table table;
+    enum seal_owner table;
     const char *id;   /* kid; vCenter; name of the directory; id of the key; HX cluster */
     const char *kind; /* of the credential; of the secret of an HX cluster; else "" */
     const uint8_t *sealed;
@@ -70,7 +70,7 @@ struct sealed_row {
 
 /* Seals values of a table anew that other keys than `key_id` sealed: at most `limit` of those behind `cursor`, in one transaction. */
 struct seal_batch {
-    enum seal_table table;
+    enum seal_owner table;
     const char *key_id;
     unsigned limit;
     /* Gives the value sealed anew, malloc'ed; with *out NULL and 0 the row is left as it is. May run several times for one row. */
@@ -85,7 +85,7 @@ int seal_store_reseal(struct store *store, struct seal_batch *batch, struct err 
 
 /* A value that cannot be unsealed any more: none of the keys in `held` (ids separated by commas) sealed it. */
 struct seal_loss {
-    enum seal_table table;
+    enum seal_owner owner;
     char *id, *name; /* of the vCenter, directory, HX cluster; the kid */
     char *user;      /* user name of the password that is lost; "": no password, or not known */
 };

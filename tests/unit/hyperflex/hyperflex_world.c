@@ -65,18 +65,18 @@ int hx_store_list_statuses(struct store *store, struct hx_status_list *out, stru
     return 0;
 }
 
-static void keep_secret(enum hx_secret_kind kind, const struct hx_sealed *sealed) {
+static void keep_secret(enum hx_secret_kind kind, const struct secret_value *sealed) {
     assert_true(sealed->count < sizeof(hw.secrets[kind]));
     memset(hw.secrets[kind], 0, sizeof(hw.secrets[kind]));
     if (sealed->bytes)
         memcpy(hw.secrets[kind], sealed->bytes, sealed->count);
 }
 
-static void take_secret(const char *text, struct hx_sealed *out) {
-    *out = (struct hx_sealed){.bytes = *text ? (uint8_t *)str_dup(text) : NULL, .count = strlen(text)};
+static void take_secret(const char *text, struct secret_value *out) {
+    *out = (struct secret_value){.bytes = *text ? (uint8_t *)str_dup(text) : NULL, .count = strlen(text)};
 }
 
-int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct hx_sealed *out,
+int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
                          struct err *err) {
     (void)store, (void)hx_id, (void)err;
     take_secret(hw.secrets[kind], out);
@@ -87,18 +87,18 @@ const char *hx_secret_kind_name(enum hx_secret_kind kind) {
     return kind == HX_SECRET_TOKEN ? "token" : "password";
 }
 
-int hx_store_put(struct store *store, const struct hx_connection *connection, const struct hx_sealed *password,
+int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
                  const struct audit_record *audit, struct err *err) {
     (void)store, (void)audit, (void)err;
     hx_connection_free(hw.connection);
     assert_int_equal(COPY(hx_connection, connection, &hw.connection, NULL), 0);
     keep_secret(HX_SECRET_PASSWORD, password);
-    keep_secret(HX_SECRET_TOKEN, &(struct hx_sealed){0});
+    keep_secret(HX_SECRET_TOKEN, &(struct secret_value){0});
     hw.puts++;
     return 0;
 }
 
-int hx_store_save_status(struct store *store, struct hx_status *status, const struct hx_sealed *token,
+int hx_store_save_status(struct store *store, struct hx_status *status, const struct secret_value *token,
                          const struct audit_record *audit, const struct lease_fence *fence, struct err *err) {
     (void)fence;
     (void)store, (void)audit;
@@ -138,13 +138,13 @@ int platform_store_load_hx(struct store *store, const char *id, struct hx_cluste
     return 0;
 }
 
-int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct hx_sealed *out, struct err *err) {
+int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err) {
     (void)store, (void)vcenter_id, (void)err;
     take_secret("inherited", out);
     return 0;
 }
 
-int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct hx_sealed *password,
+int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct secret_value *password,
                             const struct audit_record *audit, struct err *err) {
     (void)store, (void)credential, (void)password, (void)audit;
     return nothing(err);
