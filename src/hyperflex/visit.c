@@ -55,14 +55,14 @@ int hyperflex_unseal(struct hyperflex *h, char *purpose, struct secret_value sea
 
 int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct secret_value *out,
                struct err *err) {
-    return hyperflex_seal(h, str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id), text, out, err);
+    return hyperflex_seal(h, str_format("%s:%s", hx_secret_purpose(kind), hx_id), text, out, err);
 }
 
 static int visit_unseal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, char **out, struct err *err) {
     struct secret_value sealed = {0};
     *out = NULL;
     int rc = hx_store_load_secret(h->options.runtime->store, hx_id, kind, &sealed, err);
-    return rc ? rc : hyperflex_unseal(h, str_format("hx-%s:%s", hx_secret_kind_name(kind), hx_id), sealed, out, err);
+    return rc ? rc : hyperflex_unseal(h, str_format("%s:%s", hx_secret_purpose(kind), hx_id), sealed, out, err);
 }
 
 /* A token is kept as "type LF access LF refresh". */

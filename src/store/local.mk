@@ -68,6 +68,8 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/replica_store.h \
     src/store/tables/seal_store.c \
     src/store/tables/seal_store.h \
+    src/store/tables/secret_store.c \
+    src/store/tables/secret_store.h \
     src/store/tables/session_store.c \
     src/store/tables/session_store.h \
     src/store/tables/session_tx.h \

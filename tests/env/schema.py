@@ -11,9 +11,10 @@ LAST = max(path.name for path in SQL.glob("*.sql"))
 
 
 def undo_of(file: str) -> str:
-    """What takes back a migration that adds one table, or columns; one that makes a key anew may be run again as it is."""
+    """What takes back a migration that adds one table, or columns. One that makes a key anew, or drops what may be gone, may be run again
+    as it is."""
     text = (SQL / file).read_text()
-    if re.search(r"DROP KEY (\w+),\s+ADD KEY \1 ", text):
+    if " IF EXISTS " in text or re.search(r"DROP KEY (\w+),\s+ADD KEY \1 ", text):
         return "DO 0"
     table = re.search(r"^CREATE TABLE (\w+)", text, re.MULTILINE)
     altered = re.search(r"^ALTER TABLE (\w+) ADD COLUMN ", text, re.MULTILINE)

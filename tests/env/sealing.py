@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .certs import DAY
 from .full import EXTENSION_KEY, World
+from .mariadb import Mariadb
 from .vimclient import session
 
 VERSION = b"\x01"
@@ -23,6 +24,12 @@ def seal(master_key: bytes, purpose: str, plain: bytes) -> bytes:
     nonce = os.urandom(12)
     head = VERSION + hashlib.sha256(master_key).digest()[:4]
     return head + nonce + AESGCM(master_key).encrypt(nonce, plain, head + purpose.encode())
+
+
+def put_secret(db: Mariadb, master_key: bytes, owner_kind: str, owner_id: str, purpose: str, plain: bytes) -> None:  # noqa: PLR0913 - columns
+    """A row of the table of secrets."""
+    db.query("INSERT INTO secrets (owner_kind, owner_id, purpose, sealed) VALUES (%s, %s, %s, %s)", owner_kind, owner_id, purpose,
+             seal(master_key, f"{purpose}:{owner_id}", plain), database="kaas")
 
 
 def login_certificate(age_days: int, left_days: int) -> tuple[str, bytes]:

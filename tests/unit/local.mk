@@ -140,6 +140,7 @@ STORE_TESTS = \
     tests/unit/store/test_store_people \
     tests/unit/store/test_store_platform \
     tests/unit/store/test_store_schema \
+    tests/unit/store/test_store_secrets \
     tests/unit/store/test_store_tx
 check_PROGRAMS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS) $(STORE_TESTS)
 TESTS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS)

@@ -12,6 +12,7 @@
 #include "audit_store.h"
 #include "clock.h"
 #include "lease_store.h"
+#include "secret_store.h"
 #include "str.h"
 
 #define LEASE "reseal"
@@ -181,33 +182,15 @@ static int sealing_read_file(struct sealing *s, struct err *err) {
 
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */
 
-/* Where each value belongs, as those who sealed it name it. */
-static char *sealing_purpose_of(const struct sealed_row *row) {
-    if (row->table == SEAL_OWNER_SIGNING_KEY)
-        return str_format("signing-key:%s", row->id);
-    if (row->table == SEAL_OWNER_LDAP_SOURCE)
-        return str_format("ldap-bind:%s", row->id);
-    if (row->table == SEAL_OWNER_AUDIT_KEY)
-        return str_dup(AUDIT_KEY_PURPOSE);
-    if (row->table == SEAL_OWNER_HX_CREDENTIAL)
-        return str_format("hx-credential:%s", row->id);
-    if (row->table == SEAL_OWNER_HX_CONNECTION)
-        return str_format("hx-%s:%s", row->kind, row->id);
-    return str_format("login-%s:%s", row->kind, row->id);
-}
-
 static int sealing_reseal(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err) {
     struct sealing *s = arg;
-    _cleanup_free_ char *purpose = sealing_purpose_of(row);
     _cleanup_strbuf_ struct strbuf plain, sealed;
     int rc;
     strbuf_init_secret(&plain, SECRET_BYTES_MAX);
     strbuf_init(&sealed, SECRET_BYTES_MAX);
-    if (!purpose)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    rc = seal_unseal(s->options.seal, purpose, row->sealed, row->sealed_bytes, &plain, err);
+    rc = seal_unseal(s->options.seal, row->bound, row->sealed, row->sealed_bytes, &plain, err);
     if (!rc)
-        rc = seal_seal(s->options.seal, purpose, plain.data, plain.len, &sealed, err);
+        rc = seal_seal(s->options.seal, row->bound, plain.data, plain.len, &sealed, err);
     if (rc)
         return rc;
     *out_bytes = sealed.len;
@@ -224,14 +207,11 @@ struct sealing_proof {
 
 static int sealing_prove_row(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err) {
     struct sealing_proof *proof = arg;
-    _cleanup_free_ char *purpose = sealing_purpose_of(row);
     _cleanup_strbuf_ struct strbuf plain;
     (void)out, (void)out_bytes;
     strbuf_init_secret(&plain, SECRET_BYTES_MAX);
-    if (!purpose)
-        return err_set(err, ERR_NOMEM, "out of memory");
     proof->values++;
-    int rc = seal_unseal(proof->seal, purpose, row->sealed, row->sealed_bytes, &plain, proof->see ? NULL : err);
+    int rc = seal_unseal(proof->seal, row->bound, row->sealed, row->sealed_bytes, &plain, proof->see ? NULL : err);
     if (!proof->see)
         return rc;
     if (rc)
@@ -242,14 +222,11 @@ static int sealing_prove_row(void *arg, const struct sealed_row *row, uint8_t **
 }
 
 static int sealing_open_each(struct store *store, struct sealing_proof *proof, struct err *err) {
-    int rc = 0;
-    for (int table = 0; !rc && table < SEAL_OWNER_COUNT; table++) {
-        struct seal_batch batch = {
-            .table = (enum seal_owner)table, .key_id = "", .limit = BATCH_ROWS, .reseal = sealing_prove_row, .arg = proof};
-        do
-            rc = seal_store_reseal(store, &batch, err);
-        while (!rc && batch.rows);
-    }
+    struct seal_batch batch = {.key_id = "", .limit = BATCH_ROWS, .reseal = sealing_prove_row, .arg = proof};
+    int rc;
+    do
+        rc = seal_store_reseal(store, &batch, err);
+    while (!rc && batch.rows);
     return rc;
 }
 
@@ -276,18 +253,12 @@ static int reseal_all(struct sealing *s, const char *holder, struct err *err) {
     int rc = sealing_count_all(s, &counts, &ids, err);
     if (rc || !count_others(&counts, ids.items[ids.sealing]))
         return rc;
-    for (int table = 0; !rc && table < SEAL_OWNER_COUNT; table++) {
-        struct seal_batch batch = {.table = (enum seal_owner)table,
-                                   .key_id = ids.items[ids.sealing],
-                                   .limit = BATCH_ROWS,
-                                   .reseal = sealing_reseal,
-                                   .arg = s};
-        do {
-            rc = seal_store_reseal(s->options.store, &batch, err);
-            if (!rc && batch.rows)
-                rc = lease_store_renew(s->options.store, LEASE, holder, LEASE_MS, err);
-        } while (!rc && batch.rows);
-    }
+    struct seal_batch batch = {.key_id = ids.items[ids.sealing], .limit = BATCH_ROWS, .reseal = sealing_reseal, .arg = s};
+    do {
+        rc = seal_store_reseal(s->options.store, &batch, err);
+        if (!rc && batch.rows)
+            rc = lease_store_renew(s->options.store, LEASE, holder, LEASE_MS, err);
+    } while (!rc && batch.rows);
     return rc ? rc : sealing_count_all(s, &counts, &ids, err);
 }
 
@@ -302,7 +273,8 @@ int sealing_tick(struct sealing *s, struct err *err) {
     rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
     if (rc || !is_mine) /* another replica does it: what is left is looked at all the same, for health */
         return rc ? rc : sealing_count_all(s, &counts, &ids, err);
-    rc = reseal_all(s, holder, err);
+    rc = secret_store_purge(s->options.store, err);
+    rc = rc ? rc : reseal_all(s, holder, err);
     (void)lease_store_release(s->options.store, LEASE, holder, NULL);
     if (!rc) /* again later: a replica that was slow to follow may have used the old key meanwhile */
         atomic_store(&s->due_ms, clock_mono_ms() + CHECK_EVERY_MS);

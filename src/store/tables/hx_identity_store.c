@@ -8,6 +8,7 @@
 #include "hx_connection.h"
 #include "platform_store.h"
 #include "record_tx.h"
+#include "secret_store.h"
 #include "str.h"
 
 /* What is looked at, under a lock: all but `told` is read anew with each attempt. */
@@ -79,6 +80,8 @@ static int identity_take_over(struct store_tx *tx, const struct identity *i, str
 static int identity_merge(struct store_tx *tx, const struct identity *i, struct err *err) {
     const struct hx_cluster *newer = i->newer.items;
     int rc = identity_take_over(tx, i, err);
+    if (!rc)
+        rc = secret_tx_purge(tx, err);
     if (!rc)
         rc = db_run_one(
             store_tx_conn(tx),

@@ -31,36 +31,25 @@ int hx_store_load_status(struct store *store, const char *hx_id, struct hx_statu
     return db_table_load(store, &hx_status_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), out, err);
 }
 
-const char *hx_secret_kind_name(enum hx_secret_kind kind) {
-    return kind == HX_SECRET_PASSWORD ? "password" : "token";
+const char *hx_secret_purpose(enum hx_secret_kind kind) {
+    return kind == HX_SECRET_PASSWORD ? "hx-password" : "hx-token";
 }
 
-static int secret_take(const struct db_row *row, void *arg, struct err *err) {
-    struct secret_value *out = arg;
-    (void)err;
-    free(out->bytes);
-    out->bytes = db_row_dup_bytes(row, 0, &out->count);
-    return 0;
+static struct secret_place hx_store_place(const char *hx_id, enum hx_secret_kind kind) {
+    return (struct secret_place){SECRET_OWNER_HX_CONNECTION, hx_id, hx_secret_purpose(kind)};
+}
+
+static struct secret_place hx_store_credential_place(const char *vcenter_id) {
+    return (struct secret_place){SECRET_OWNER_HX_CREDENTIAL, vcenter_id, "hx-credential"};
 }
 
 int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
                          struct err *err) {
-    *out = (struct secret_value){0};
-    return store_query(store, "SELECT sealed FROM hx_secrets WHERE hx_cluster_id = ? AND kind = ?",
-                       DB_ARGS(db_text(hx_id), db_text(hx_secret_kind_name(kind))), "b", secret_take, out, err);
+    const struct secret_place place = hx_store_place(hx_id, kind);
+    return secret_store_load(store, &place, out, err);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
-
-static int secret_write(struct db_conn *conn, const char *hx_id, enum hx_secret_kind kind, const struct secret_value *sealed,
-                        struct err *err) {
-    const char *word = hx_secret_kind_name(kind);
-    if (!sealed->bytes)
-        return db_run(conn, "DELETE FROM hx_secrets WHERE hx_cluster_id = ? AND kind = ?", DB_ARGS(db_text(hx_id), db_text(word)),
-                      NULL, err);
-    return db_run(conn, "REPLACE INTO hx_secrets (hx_cluster_id, kind, sealed) VALUES (?, ?, ?)",
-                  DB_ARGS(db_text(hx_id), db_text(word), db_bytes(sealed->bytes, sealed->count)), NULL, err);
-}
 
 /* Of what is set anew nothing is known yet. The version of a status rises also then, so that a try that began before cannot write over it. */
 static int connection_begin(struct store_tx *tx, const struct record_write *write, struct err *err) {
@@ -69,9 +58,11 @@ static int connection_begin(struct store_tx *tx, const struct record_write *writ
     const struct hx_connection *c = write->record;
     struct hx_status fresh = {.hx_id = c->hx_id, .remote.since_ms = c->updated_at_ms, .facts = HX_FACTS_NONE};
     struct db_records old = {0};
-    int rc = secret_write(conn, c->hx_id, HX_SECRET_PASSWORD, write->arg, err);
+    const struct secret_place password = hx_store_place(c->hx_id, HX_SECRET_PASSWORD);
+    const struct secret_place token = hx_store_place(c->hx_id, HX_SECRET_TOKEN);
+    int rc = secret_tx_put(tx, &password, write->arg, err);
     if (!rc)
-        rc = secret_write(conn, c->hx_id, HX_SECRET_TOKEN, &none, err);
+        rc = secret_tx_put(tx, &token, &none, err);
     if (!rc)
         rc = db_run(conn, "DELETE FROM hx_left_alone WHERE hx_cluster_id = ?", DB_ARGS(db_text(c->hx_id)), NULL, err);
     if (!rc) /* it is told anew where KaaS is */
@@ -111,6 +102,8 @@ static int connection_end(struct store_tx *tx, const struct record_write *write,
     if (!rc)
         rc = db_run(conn, "REPLACE INTO hx_left_alone (hx_cluster_id) SELECT id FROM hx_clusters WHERE id = ?",
                     DB_ARGS(db_text(write->key)), NULL, err);
+    if (!rc)
+        rc = secret_tx_purge(tx, err);
     if (rc)
         return rc;
     return db_run(
@@ -135,7 +128,8 @@ int hx_store_delete(struct store *store, const struct hx_removal *removal, struc
 
 static int status_keep_token(struct store_tx *tx, const struct record_write *write, struct err *err) {
     const struct hx_status *status = write->record;
-    return write->arg ? secret_write(store_tx_conn(tx), status->hx_id, HX_SECRET_TOKEN, write->arg, err) : 0;
+    const struct secret_place token = hx_store_place(status->hx_id, HX_SECRET_TOKEN);
+    return write->arg ? secret_tx_put(tx, &token, write->arg, err) : 0;
 }
 
 int hx_store_save_status(struct store *store, struct hx_status *status, const struct secret_value *token,
@@ -174,9 +168,14 @@ int hx_store_load_credential_of(struct store *store, const char *hx_id, struct h
 }
 
 int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err) {
-    *out = (struct secret_value){0};
-    return store_query(store, "SELECT sealed FROM hx_credentials WHERE vcenter_id = ?", DB_ARGS(db_text(vcenter_id)), "b",
-                       secret_take, out, err);
+    const struct secret_place place = hx_store_credential_place(vcenter_id);
+    return secret_store_load(store, &place, out, err);
+}
+
+static int credential_keep_password(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    const struct hx_credential *credential = write->record;
+    const struct secret_place place = hx_store_credential_place(credential->vcenter_id);
+    return secret_tx_put(tx, &place, write->arg, err);
 }
 
 int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct secret_value *password,
@@ -185,13 +184,19 @@ int hx_store_put_credential(struct store *store, const struct hx_credential *cre
     const struct record_write write = {.table = &credential_table,
                                        .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
                                        .record = &row,
-                                       .more = DB_MORE({"sealed", db_bytes(password->bytes, password->count), NULL}),
                                        .change = CHANGE_KIND_COUNT,
-                                       .audit = audit};
+                                       .audit = audit,
+                                       .after = credential_keep_password,
+                                       .arg = password};
     row.created_at_ms = row.updated_at_ms; /* an update leaves it */
     int rc = record_store_write(store, &write, err);
     db_explain(rc, ERR_EXISTS, err, "somebody else has just set the credential of this vCenter");
     return db_explain(rc, ERR_CONFLICT, err, "the vCenter is not there any more");
+}
+
+static int credential_end(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    (void)write;
+    return secret_tx_purge(tx, err);
 }
 
 int hx_store_delete_credential(struct store *store, const struct hx_removal *removal, struct err *err) {
@@ -201,6 +206,7 @@ int hx_store_delete_credential(struct store *store, const struct hx_removal *rem
                                                      .key = removal->hx_id,
                                                      .version_no = removal->version_no,
                                                      .change = CHANGE_KIND_COUNT,
+                                                     .after = credential_end,
                                                      .audit = removal->audit},
                               err);
 }

@@ -8,6 +8,7 @@
 #include "audit_store.h"
 #include "err.h"
 #include "hx_connection.h"
+#include "secret_store.h"
 #include "store.h"
 
 struct lease_fence;
@@ -21,12 +22,8 @@ int hx_store_load_status(struct store *store, const char *hx_id, struct hx_statu
 
 /* Kinds of sealed values. */
 enum hx_secret_kind { HX_SECRET_PASSWORD, HX_SECRET_TOKEN };
-const char *hx_secret_kind_name(enum hx_secret_kind kind); /* "password", "token"; static */
-struct secret_value {
-    uint8_t *bytes; /* NULL: none */
-    size_t count;
-};
-/* Reads a sealed value. The caller frees out->bytes; NULL if there is none. */
+const char *hx_secret_purpose(enum hx_secret_kind kind); /* "hx-password", "hx-token"; static */
+/* As secret_store_load. */
 int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
                          struct err *err);
 
@@ -58,7 +55,7 @@ int hx_store_save_status(struct store *store, struct hx_status *status, const st
 int hx_store_list_credentials(struct store *store, struct hx_credential_list *out, struct err *err);
 int hx_store_load_credential(struct store *store, const char *vcenter_id, struct hx_credential **out, struct err *err);
 int hx_store_load_credential_of(struct store *store, const char *hx_id, struct hx_credential **out, struct err *err);
-/* As hx_store_load_secret. */
+/* As secret_store_load. */
 int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err);
 /* Inserts a credential (version_no 0), or replaces the one with credential->version_no. ERR_EXISTS, ERR_PRECONDITION, ERR_NOT_FOUND; ERR_CONFLICT if the
  * vCenter is gone. */

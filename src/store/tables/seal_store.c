@@ -9,6 +9,7 @@
 #include "audit_tx.h"
 #include "cleanup.h"
 #include "db_table.h"
+#include "secret_store.h"
 #include "store_tx.h"
 
 
@@ -51,7 +52,26 @@ int seal_store_list_replicas(struct store *store, struct seal_replica_list *out,
     return db_table_list(store, &table, " WHERE id <> 0 ORDER BY id", DB_ARGS_NONE, &out->items, &out->count, err);
 }
 
-static int key_store_add_count(const struct db_row *row, void *arg, struct err *err) {
+/* -- where they are -------------------------------------------------------------------------------------------------------- */
+
+/* Most are in the table `secrets`. Those that released versions know stay in columns of their own (docs/design/data.md, "Secrets"): owner, table, its id and
+ * number, and purpose. This is all that is said of these columns here. */
+#define SEAL_COLUMNS(X)                                           \
+    X("audit_key", "audit_keys", "id", "0", "'audit-key'")        \
+    X("ldap_source", "ldap_sources", "name", "0", "'ldap-bind'")  \
+    X("signing_key", "signing_keys", "kid", "0", "'signing-key'") \
+    X("vcenter_login", "vcenter_credentials", "vcenter_id", "generation", "CONCAT('login-', kind)")
+
+#define SEAL_SELECT(owner, table, id, number, purpose)                                                                       \
+    "SELECT '" owner "' AS owner_kind, " id " AS owner_id, " number " AS number, " purpose " AS purpose, sealed FROM " table \
+    " WHERE sealed IS NOT NULL UNION ALL "
+#define SEALED_ALL "(" SEAL_COLUMNS(SEAL_SELECT) "SELECT owner_kind, owner_id, 0, purpose, sealed FROM secrets) s"
+
+#define SEAL_EXCHANGE(owner, table, id, number, purpose) \
+    {owner, "UPDATE " table " SET sealed = ? WHERE " id " = ? AND " number " = ? AND sealed = ?"},
+static const struct seal_column { const char *owner, *exchange; } seal_columns[] = {SEAL_COLUMNS(SEAL_EXCHANGE)};
+
+static int seal_store_add_count(const struct db_row *row, void *arg, struct err *err) {
     struct seal_counts *counts = arg;
     (void)err;
     if (counts->count == SEAL_STORE_KEYS_MAX)
@@ -63,22 +83,15 @@ static int key_store_add_count(const struct db_row *row, void *arg, struct err *
 
 int seal_store_count(struct store *store, struct seal_counts *out, struct err *err) {
     *out = (struct seal_counts){.count = 0};
-    return store_query(store,
-                       "SELECT LOWER(HEX(SUBSTRING(s.sealed, 2, 4))), COUNT(*) FROM"
-                       " (SELECT sealed FROM signing_keys UNION ALL"
-                       " SELECT sealed FROM ldap_sources WHERE sealed IS NOT NULL UNION ALL"
-                       " SELECT sealed FROM vcenter_credentials WHERE sealed IS NOT NULL UNION ALL"
-                       " SELECT sealed FROM hx_secrets UNION ALL"
-                       " SELECT sealed FROM hx_credentials UNION ALL"
-                       " SELECT sealed FROM audit_keys) s GROUP BY 1 ORDER BY 1",
-                       DB_ARGS_NONE, "ti", key_store_add_count, out, err);
+    return store_query(store, "SELECT LOWER(HEX(SUBSTRING(s.sealed, 2, 4))), COUNT(*) FROM " SEALED_ALL " GROUP BY 1 ORDER BY 1",
+                       DB_ARGS_NONE, "ti", seal_store_add_count, out, err);
 }
 
 /* -- sealing anew ---------------------------------------------------------------------------------------------------------- */
 
 struct held_row {
-    char *id, *kind, *cursor;
-    int64_t number; /* generation */
+    char *owner, *id, *purpose, *bound, *cursor;
+    int64_t number;
     uint8_t *sealed;
     size_t sealed_bytes;
 };
@@ -88,8 +101,10 @@ struct held_rows {
 };
 
 static void held_row_done(struct held_row *row) {
+    free(row->owner);
     free(row->id);
-    free(row->kind);
+    free(row->purpose);
+    free(row->bound);
     free(row->cursor);
     free(row->sealed);
 }
@@ -100,50 +115,37 @@ static int sealed_add_row(const struct db_row *row, void *arg, struct err *err) 
     struct held_row *item = db_list_add(&rows->items, &rows->count, sizeof(*item), err);
     if (!item)
         return ERR_NOMEM;
-    item->id = db_row_dup(row, 0);
-    item->kind = db_row_dup(row, 1);
+    item->owner = db_row_dup(row, 0);
+    item->id = db_row_dup(row, 1);
     item->number = db_row_number(row, 2);
-    item->sealed = db_row_dup_bytes(row, 3, &item->sealed_bytes);
-    item->cursor = db_row_dup(row, 4);
+    item->purpose = db_row_dup(row, 3);
+    item->bound = db_row_dup(row, 4);
+    item->sealed = db_row_dup_bytes(row, 5, &item->sealed_bytes);
+    item->cursor = db_row_dup(row, 6);
     return 0;
 }
 
-/* Reading locks nothing, so a row that changed meanwhile is left to the next round: it is its old value that is exchanged. The cursor is the primary
- * key as one text. */
-#define SEALED_IN(table, id, kind, number, cursor)                                                        \
-    {                                                                                                     \
-        "SELECT " id ", " kind ", " number ", sealed, " cursor " FROM " table " WHERE sealed IS NOT NULL" \
-        " AND SUBSTRING(sealed, 2, 4) <> UNHEX(?) AND " cursor " > ? ORDER BY " cursor " LIMIT ?",        \
-            "UPDATE " table " SET sealed = ? WHERE " id " = ? AND " number " = ? AND sealed = ?"          \
-    }
-static const struct {
-    const char *select, *update;
-} sealed_sql[SEAL_OWNER_COUNT] = {
-    [SEAL_OWNER_SIGNING_KEY] = SEALED_IN("signing_keys", "kid", "''", "0", "kid"),
-    [SEAL_OWNER_VCENTER_LOGIN] = SEALED_IN("vcenter_credentials", "vcenter_id", "kind", "generation",
-                                           "CONCAT(vcenter_id, ' ', LPAD(generation, 10, '0'))"),
-    [SEAL_OWNER_LDAP_SOURCE] = SEALED_IN("ldap_sources", "name", "''", "0", "name"),
-    [SEAL_OWNER_AUDIT_KEY] = SEALED_IN("audit_keys", "id", "''", "0", "id"),
-    [SEAL_OWNER_HX_CREDENTIAL] = SEALED_IN("hx_credentials", "vcenter_id", "''", "0", "vcenter_id"),
-    [SEAL_OWNER_HX_CONNECTION] = SEALED_IN("hx_secrets", "hx_cluster_id", "kind", "0", "CONCAT(hx_cluster_id, ' ', kind)"),
-};
+/* The value is exchanged only while it is the old one: reading has locked nothing, so a row that changed meanwhile is left to the next round. */
+static int sealed_exchange(struct db_conn *conn, const struct held_row *row, struct db_arg fresh, struct err *err) {
+    const struct db_arg old = db_bytes(row->sealed, row->sealed_bytes);
+    for (size_t i = 0; i < ARRAY_COUNT(seal_columns); i++)
+        if (!strcmp(seal_columns[i].owner, row->owner))
+            return db_run(conn, seal_columns[i].exchange, DB_ARGS(fresh, db_text(row->id), db_number(row->number), old), NULL,
+                          err);
+    return db_run(conn, "UPDATE secrets SET sealed = ? WHERE owner_kind = ? AND owner_id = ? AND purpose = ? AND sealed = ?",
+                  DB_ARGS(fresh, db_text(row->owner), db_text(row->id), db_text(row->purpose), old), NULL, err);
+}
 
 static int reseal_row(struct store_tx *tx, const struct seal_batch *batch, const struct held_row *row, struct err *err) {
-    const struct sealed_row shown = {.table = batch->table,
-                                     .id = row->id,
-                                     .kind = row->kind ? row->kind : "",
-                                     .sealed = row->sealed,
-                                     .sealed_bytes = row->sealed_bytes};
+    const struct sealed_row shown = {.bound = row->bound, .sealed = row->sealed, .sealed_bytes = row->sealed_bytes};
     _cleanup_free_ uint8_t *fresh = NULL;
     size_t fresh_bytes = 0;
     int rc = batch->reseal(batch->arg, &shown, &fresh, &fresh_bytes, err);
-    if (rc || !fresh)
-        return rc;
-    return db_run(
-        store_tx_conn(tx), sealed_sql[batch->table].update,
-        DB_ARGS(db_bytes(fresh, fresh_bytes), db_text(row->id), db_number(row->number), db_bytes(row->sealed, row->sealed_bytes)),
-        NULL, err);
+    return rc || !fresh ? rc : sealed_exchange(store_tx_conn(tx), row, db_bytes(fresh, fresh_bytes), err);
 }
+
+/* The cursor is the primary key as one text. */
+#define SEALED_CURSOR "CONCAT_WS(' ', s.owner_kind, s.owner_id, LPAD(s.number, 10, '0'), s.purpose)"
 
 struct resealing {
     struct seal_batch *batch;
@@ -154,8 +156,11 @@ static int sealed_reseal(struct store_tx *tx, void *arg, struct err *err) {
     struct resealing *call = arg;
     const struct seal_batch *batch = call->batch;
     held_rows_done(&call->rows);
-    int rc = db_query(store_tx_conn(tx), sealed_sql[batch->table].select,
-                      DB_ARGS(db_text(batch->key_id), db_text(batch->cursor), db_number(batch->limit)), "ttibt", sealed_add_row,
+    int rc = db_query(store_tx_conn(tx),
+                      "SELECT s.owner_kind, s.owner_id, s.number, s.purpose, CONCAT(s.purpose, ':', s.owner_id), s.sealed,"
+                      " " SEALED_CURSOR " FROM " SEALED_ALL " WHERE SUBSTRING(s.sealed, 2, 4) <> UNHEX(?) AND " SEALED_CURSOR
+                      " > ? ORDER BY " SEALED_CURSOR " LIMIT ?",
+                      DB_ARGS(db_text(batch->key_id), db_text(batch->cursor), db_number(batch->limit)), "ttittbt", sealed_add_row,
                       &call->rows, err);
     for (size_t i = 0; !rc && i < call->rows.count; i++)
         rc = reseal_row(tx, batch, &call->rows.items[i], err);
@@ -183,41 +188,53 @@ static void seal_loss_done(struct seal_loss *loss) {
 }
 DB_LIST_DEFINE(seal_losses, seal_loss_done);
 
-static int key_store_add_loss(const struct db_row *row, void *arg, struct err *err) {
-    struct seal_losses *losses = arg;
-    struct seal_loss *item = db_list_add(&losses->items, &losses->count, sizeof(*item), err);
+struct seal_losing {
+    enum seal_owner owner;
+    struct seal_losses losses;
+};
+
+static int seal_store_add_loss(const struct db_row *row, void *arg, struct err *err) {
+    struct seal_losing *call = arg;
+    struct seal_loss *item = db_list_add(&call->losses.items, &call->losses.count, sizeof(*item), err);
     if (!item)
         return ERR_NOMEM;
-    item->owner = (enum seal_owner)db_row_number(row, 0);
-    item->id = db_row_dup(row, 1);
-    item->name = db_row_dup(row, 2);
-    item->user = db_row_dup(row, 3);
+    item->owner = call->owner;
+    item->id = db_row_dup(row, 0);
+    item->name = db_row_dup(row, 1);
+    item->user = db_row_dup(row, 2);
     return 0;
 }
 
 /* Of a NULL it is NULL, and so not true. */
 #define IS_LOST(sealed) "FIND_IN_SET(LOWER(HEX(SUBSTRING(" sealed ", 2, 4))), ?) = 0"
-_Static_assert(SEAL_OWNER_SIGNING_KEY == 0 && SEAL_OWNER_VCENTER_LOGIN == 1 && SEAL_OWNER_LDAP_SOURCE == 2 &&
-                   SEAL_OWNER_AUDIT_KEY == 3 && SEAL_OWNER_HX_CREDENTIAL == 4 && SEAL_OWNER_HX_CONNECTION == 5 &&
-                   SEAL_OWNER_COUNT == 6,
-               "the numbers in the query below, which has all of them");
+
+/* Owners of this kind among all lost values, but for tokens, which are had anew without a person. */
+#define SEAL_LOSERS(owner, select, id)                                                                \
+    select " WHERE " id " IN (SELECT s.owner_id FROM " SEALED_ALL " WHERE s.owner_kind = '" owner "'" \
+           " AND s.purpose <> 'hx-token' AND " IS_LOST("s.sealed") ") ORDER BY 2"
 
 int seal_store_list_losses(struct store *store, const char *held, struct seal_losses *out, struct err *err) {
-    struct seal_losses losses = {0};
-    const struct db_arg ids = db_text(held);
-    int rc = store_query(
-        store,
-        "SELECT 0 AS place, kid, kid AS name, '' FROM signing_keys WHERE " IS_LOST(
-            "sealed") " UNION ALL SELECT DISTINCT 1, v.id, v.name, COALESCE(c.user_name, '') FROM vcenter_credentials c JOIN vcenters v ON v.id = c.vcenter_id"
-                      " WHERE c.state <> 'retired' AND " IS_LOST("c.sealed") " UNION ALL SELECT 2, name, name, COALESCE(bind_dn, '') FROM ldap_sources WHERE " IS_LOST("sealed") " UNION ALL SELECT 3, id, id, '' FROM audit_keys WHERE " IS_LOST(
-                          "sealed") " UNION ALL SELECT 4, v.id, v.name, c.user_name FROM hx_credentials c JOIN vcenters v ON v.id = c.vcenter_id WHERE " IS_LOST("c.sealed") " UNION ALL SELECT 5, h.id, h.name, c.user_name FROM hx_secrets s JOIN hx_connections c ON c.hx_cluster_id = s.hx_cluster_id"
-                                                                                                                                                                             " JOIN hx_clusters h ON h.id = s.hx_cluster_id WHERE s.kind = 'password' AND " IS_LOST(
-                                                                                                                                                                                 "s.sealed") " ORDER BY place, name",
-        DB_ARGS(ids, ids, ids, ids, ids, ids), "ittt", key_store_add_loss, &losses, err);
+    static const char *const owners[SEAL_OWNER_COUNT] = {
+        [SEAL_OWNER_SIGNING_KEY] = SEAL_LOSERS("signing_key", "SELECT kid, kid, '' FROM signing_keys", "kid"),
+        [SEAL_OWNER_VCENTER_LOGIN] = SEAL_LOSERS("vcenter_login", "SELECT id, name, '' FROM vcenters", "id"),
+        [SEAL_OWNER_LDAP_SOURCE] =
+            SEAL_LOSERS("ldap_source", "SELECT name, name, COALESCE(bind_dn, '') FROM ldap_sources", "name"),
+        [SEAL_OWNER_AUDIT_KEY] = SEAL_LOSERS("audit_key", "SELECT id, id, '' FROM audit_keys", "id"),
+        [SEAL_OWNER_HX_CREDENTIAL] =
+            SEAL_LOSERS(SECRET_OWNER_HX_CREDENTIAL,
+                        "SELECT v.id, v.name, c.user_name FROM hx_credentials c JOIN vcenters v ON v.id = c.vcenter_id", "v.id"),
+        [SEAL_OWNER_HX_CONNECTION] = SEAL_LOSERS(
+            SECRET_OWNER_HX_CONNECTION,
+            "SELECT h.id, h.name, c.user_name FROM hx_connections c JOIN hx_clusters h ON h.id = c.hx_cluster_id", "h.id"),
+    };
+    struct seal_losing call = {.losses = {0}};
+    int rc = 0;
+    for (call.owner = 0; call.owner < SEAL_OWNER_COUNT && !rc; call.owner++)
+        rc = store_query(store, owners[call.owner], DB_ARGS(db_text(held)), "ttt", seal_store_add_loss, &call, err);
     if (rc)
-        seal_losses_done(&losses);
+        seal_losses_done(&call.losses);
     else
-        *out = losses;
+        *out = call.losses;
     return rc;
 }
 
@@ -228,8 +245,9 @@ static int sealed_forget(struct store_tx *tx, void *arg, struct err *err) {
         "UPDATE vcenter_credentials SET state = 'retired', sealed = NULL WHERE " IS_LOST("sealed"),
         "UPDATE ldap_sources SET sealed = NULL, version_no = version_no + 1 WHERE " IS_LOST("sealed"),
         "DELETE FROM signing_keys WHERE " IS_LOST("sealed"),
-        "DELETE FROM hx_secrets WHERE " IS_LOST("sealed"),
-        "DELETE FROM hx_credentials WHERE " IS_LOST("sealed"),
+        "DELETE FROM hx_credentials WHERE vcenter_id IN (SELECT owner_id FROM secrets WHERE owner_kind = '" SECRET_OWNER_HX_CREDENTIAL
+        "' AND " IS_LOST("sealed") ")",
+        "DELETE FROM secrets WHERE " IS_LOST("sealed"),
     };
     struct seal_forgetting *call = arg;
     struct db_conn *conn = store_tx_conn(tx);

@@ -51,6 +51,27 @@ struct seal_counts {
 int seal_store_count(struct store *store, struct seal_counts *out, struct err *err);
 
 /* One sealed value. Borrowed. */
+struct sealed_row {
+    const char *bound; /* the text that it was sealed for */
+    const uint8_t *sealed;
+    size_t sealed_bytes;
+};
+
+/* Seals values anew that other keys than `key_id` sealed: at most `limit` of those behind `cursor`, in one transaction. */
+struct seal_batch {
+    const char *key_id;
+    unsigned limit;
+    /* Gives the value sealed anew, malloc'ed; with *out NULL and 0 the row is left as it is. May run several times for one row. */
+    int (*reseal)(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err);
+    void *arg;
+    char cursor[200]; /* "" at first; moved on behind the last row */
+    unsigned rows;    /* gone over by this call; 0: the end */
+};
+int seal_store_reseal(struct store *store, struct seal_batch *batch, struct err *err);
+
+/* -- values whose key is lost ---------------------------------------------------------------------------------------------- */
+
+/* An owner of a value that cannot be unsealed any more: none of the keys in `held` (ids separated by commas) sealed it. */
 enum seal_owner {
     SEAL_OWNER_SIGNING_KEY,
     SEAL_OWNER_VCENTER_LOGIN,
@@ -60,30 +81,6 @@ enum seal_owner {
     SEAL_OWNER_HX_CONNECTION,
     SEAL_OWNER_COUNT
 };
-struct sealed_row {
-    enum seal_owner table;
-    const char *id;   /* kid; vCenter; name of the directory; id of the key; HX cluster */
-    const char *kind; /* of the credential; of the secret of an HX cluster; else "" */
-    const uint8_t *sealed;
-    size_t sealed_bytes;
-};
-
-/* Seals values of a table anew that other keys than `key_id` sealed: at most `limit` of those behind `cursor`, in one transaction. */
-struct seal_batch {
-    enum seal_owner table;
-    const char *key_id;
-    unsigned limit;
-    /* Gives the value sealed anew, malloc'ed; with *out NULL and 0 the row is left as it is. May run several times for one row. */
-    int (*reseal)(void *arg, const struct sealed_row *row, uint8_t **out, size_t *out_bytes, struct err *err);
-    void *arg;
-    char cursor[80]; /* "" at first; moved on behind the last row */
-    unsigned rows;   /* gone over by this call; 0: the end */
-};
-int seal_store_reseal(struct store *store, struct seal_batch *batch, struct err *err);
-
-/* -- values whose key is lost ---------------------------------------------------------------------------------------------- */
-
-/* A value that cannot be unsealed any more: none of the keys in `held` (ids separated by commas) sealed it. */
 struct seal_loss {
     enum seal_owner owner;
     char *id, *name; /* of the vCenter, directory, HX cluster; the kid */

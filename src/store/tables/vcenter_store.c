@@ -8,6 +8,7 @@
 #include "audit_tx.h"
 #include "cluster_tx.h"
 #include "record_tx.h"
+#include "secret_store.h"
 #include "session_tx.h"
 
 static int read_pin(const struct db_row *row, size_t first, void *record, struct err *err) {
@@ -96,6 +97,7 @@ static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
                     "there is no such vCenter", err);
     if (db_explain(rc, ERR_CONFLICT, err, "Kubernetes clusters are still placed on this vCenter") == ERR_CONFLICT)
         err_remedy(err, "remove these clusters first, or change their placement");
+    rc = rc ? rc : secret_tx_purge(tx, err);
     rc = rc ? rc : session_tx_end(tx, "vcenter_id = ?", DB_ARGS(db_text(call->id)), call->now_ms, err);
     rc = rc ? rc : session_tx_forget_vcenter(tx, call->id, err);
     return rc ? rc : record_tx_end(tx, CHANGE_VCENTER, call->id, NULL, err);

@@ -105,7 +105,7 @@ def test_the_password_is_shown_nowhere(place: Place) -> None:
     log = (place.world.kaasd.scratch.log / "kaasd.log").read_text()
     audit = place.admin.call("GET", "/v2/audit?limit=100").text
     rows = str(place.world.db.query("SELECT * FROM hx_connections", database="kaas")) + str(
-        place.world.db.query("SELECT * FROM hx_secrets", database="kaas"))
+        place.world.db.query("SELECT * FROM secrets", database="kaas"))
     for text in (shown, log, audit, rows):
         assert PASSWORD not in text
 
@@ -213,7 +213,7 @@ def test_the_token_is_given_back(place: Place) -> None:
     assert place.hx.tokens_held("admin") == 0
     place.admin.refused(404, "not_found", "GET", place.at())
     place.admin.refused(404, "not_found", "POST", place.at("/test"))
-    assert place.world.db.query("SELECT COUNT(*) FROM hx_secrets", database="kaas") == [(0,)]
+    assert place.world.db.query("SELECT COUNT(*) FROM secrets", database="kaas") == [(0,)]
 
 
 @pytest.mark.parametrize("wrong", [

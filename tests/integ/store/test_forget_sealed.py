@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from env.full import World, register
 from env.kaasd import Kaasd
-from env.sealing import seal
+from env.sealing import put_secret, seal
 from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.final]
@@ -33,11 +33,10 @@ class Place:
         hx = next(iter(world.admin.items("/v2/hx-clusters")))["id"]
         self.sql("INSERT INTO hx_connections (hx_cluster_id, address, port, user_name, created_at_ms, updated_at_ms, version_no)"
                  " VALUES (%s, 'hx.test', 443, 'hxadmin', 1, 1, 1)", hx)
-        self.sql("INSERT INTO hx_secrets (hx_cluster_id, kind, sealed) VALUES (%s, 'password', %s)", hx,
-                 seal(key, f"hx-password:{hx}", b"p"))
-        self.sql("INSERT INTO hx_credentials (vcenter_id, user_name, sealed, refused_at_ms, created_at_ms, updated_at_ms, version_no)"
-                 " VALUES (%s, 'inherited', %s, 0, 1, 1, 1)", world.vcenter.instance_uuid,
-                 seal(key, f"hx-credential:{world.vcenter.instance_uuid}", b"hx credential"))
+        self.sql("INSERT INTO hx_credentials (vcenter_id, user_name, refused_at_ms, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES (%s, 'inherited', 0, 1, 1, 1)", world.vcenter.instance_uuid)
+        put_secret(world.db, key, "hx_connection", hx, "hx-password", b"p")
+        put_secret(world.db, key, "hx_credential", world.vcenter.instance_uuid, "hx-credential", b"hx credential")
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.world.db.query(text, *values, database="kaas")

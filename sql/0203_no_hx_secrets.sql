@@ -1,0 +1,2 @@
+-- Now in the table secrets.
+DROP TABLE IF EXISTS hx_secrets;
