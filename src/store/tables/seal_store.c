@@ -12,7 +12,6 @@
 #include "secret_store.h"
 #include "store_tx.h"
 
-
 int seal_store_load_choice(struct store *store, char key_id[SEAL_STORE_ID_BYTES], struct err *err) {
     char read[SEAL_STORE_ID_BYTES] = "";
     int rc = store_query_row(store, "SELECT master_key_id FROM installation WHERE id = 1", DB_ARGS_NONE, DB_INTO(DB_TO(read)),

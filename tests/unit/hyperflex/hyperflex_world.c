@@ -83,8 +83,8 @@ int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_
     return 0;
 }
 
-const char *hx_secret_kind_name(enum hx_secret_kind kind) {
-    return kind == HX_SECRET_TOKEN ? "token" : "password";
+const char *hx_secret_purpose(enum hx_secret_kind kind) {
+    return kind == HX_SECRET_TOKEN ? "hx-token" : "hx-password";
 }
 
 int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
