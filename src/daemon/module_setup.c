@@ -9,8 +9,7 @@
 /* -- master keys ------------------------------------------------------------------------------------------------------------------ */
 
 static int make_sealing(struct wire *w, struct err *err) {
-    struct sealing_options options = {
-        .store = w->runtime.store, .seal = w->runtime.seal, .key_file = w->config.secrets_master_key_file};
+    struct sealing_options options = {.runtime = &w->runtime, .key_file = w->config.secrets_master_key_file};
     return sealing_new(&options, &w->parts.sealing, err);
 }
 

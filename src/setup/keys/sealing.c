@@ -75,10 +75,10 @@ static uint64_t count_others(const struct seal_counts *counts, const char *key_i
 
 static int sealing_count_all(struct sealing *s, struct seal_counts *counts, struct seal_ids *ids, struct err *err) {
     const char *other = "";
-    int rc = seal_store_count(s->options.store, counts, err);
+    int rc = seal_store_count(s->options.runtime->store, counts, err);
     if (rc)
         return rc;
-    seal_get_ids(s->options.seal, ids);
+    seal_get_ids(s->options.runtime->seal, ids);
     for (size_t i = 0; i < counts->count; i++)
         if (!str_eq(counts->items[i].key_id, ids->items[ids->sealing]))
             other = counts->items[i].key_id;
@@ -92,7 +92,7 @@ static int sealing_count_all(struct sealing *s, struct seal_counts *counts, stru
 void sealing_check_health(struct sealing *s, int64_t started_at_ms, struct findings *out) {
     struct finding f = {.step = "master_key", .since_ms = started_at_ms};
     struct seal_ids ids;
-    seal_get_ids(s->options.seal, &ids);
+    seal_get_ids(s->options.runtime->seal, &ids);
     (void)pthread_mutex_lock(&s->rest_lock);
     if (s->remaining) {
         finding_say(&f, FINDING_WARNING, "%llu values are still sealed by master key %s", (unsigned long long)s->remaining,
@@ -114,12 +114,12 @@ static int sealing_note_held(struct sealing *s, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     struct seal_ids ids;
     int rc;
-    seal_get_ids(s->options.seal, &ids);
+    seal_get_ids(s->options.runtime->seal, &ids);
     strbuf_init(&text, IDS_BYTES);
     for (size_t i = 0; i < ids.count; i++)
         strbuf_addf(&text, "%s%s", i ? " " : "", ids.items[i]);
     rc = strbuf_check(&text, "ids of master keys", err);
-    return rc ? rc : seal_store_note_held(s->options.store, text.data, err);
+    return rc ? rc : seal_store_note_held(s->options.runtime->store, text.data, err);
 }
 
 static int sealing_missing(const struct sealing *s, const char *key_id, const char *what, struct err *err) {
@@ -144,10 +144,10 @@ static int check_counts(struct sealing *s, struct err *err) {
 
 int sealing_check(struct sealing *s, struct err *err) {
     char chosen[SEAL_STORE_ID_BYTES];
-    int rc = seal_store_load_choice(s->options.store, chosen, err);
+    int rc = seal_store_load_choice(s->options.runtime->store, chosen, err);
     if (rc)
         return rc;
-    if (*chosen && seal_choose(s->options.seal, chosen, NULL))
+    if (*chosen && seal_choose(s->options.runtime->seal, chosen, NULL))
         return sealing_missing(s, chosen, "which seals in this installation", err);
     return check_counts(s, err);
 }
@@ -171,7 +171,7 @@ static int sealing_read_file(struct sealing *s, struct err *err) {
     int rc = 0;
     (void)pthread_mutex_lock(&s->lock);
     if (!stat(s->key_file, &now) && !is_same_file(&now, &s->seen)) { /* one that is away for a moment changes nothing here */
-        rc = seal_reload_file(s->options.seal, s->key_file, err);
+        rc = seal_reload_file(s->options.runtime->seal, s->key_file, err);
         rc = rc ? rc : sealing_note_held(s, err);
         if (!rc)
             s->seen = now;
@@ -188,9 +188,9 @@ static int sealing_reseal(void *arg, const struct sealed_row *row, uint8_t **out
     int rc;
     strbuf_init_secret(&plain, SECRET_BYTES_MAX);
     strbuf_init(&sealed, SECRET_BYTES_MAX);
-    rc = seal_unseal(s->options.seal, row->bound, row->sealed, row->sealed_bytes, &plain, err);
+    rc = seal_unseal(s->options.runtime->seal, row->bound, row->sealed, row->sealed_bytes, &plain, err);
     if (!rc)
-        rc = seal_seal(s->options.seal, row->bound, plain.data, plain.len, &sealed, err);
+        rc = seal_seal(s->options.runtime->seal, row->bound, plain.data, plain.len, &sealed, err);
     if (rc)
         return rc;
     *out_bytes = sealed.len;
@@ -255,27 +255,27 @@ static int reseal_all(struct sealing *s, const char *holder, struct err *err) {
         return rc;
     struct seal_batch batch = {.key_id = ids.items[ids.sealing], .limit = BATCH_ROWS, .reseal = sealing_reseal, .arg = s};
     do {
-        rc = seal_store_reseal(s->options.store, &batch, err);
+        rc = seal_store_reseal(s->options.runtime->store, &batch, err);
         if (!rc && batch.rows)
-            rc = lease_store_renew(s->options.store, LEASE, holder, LEASE_MS, err);
+            rc = lease_store_renew(s->options.runtime->store, LEASE, holder, LEASE_MS, err);
     } while (!rc && batch.rows);
     return rc ? rc : sealing_count_all(s, &counts, &ids, err);
 }
 
 int sealing_tick(struct sealing *s, struct err *err) {
-    const char *holder = store_replica_name(s->options.store);
+    const char *holder = store_replica_name(s->options.runtime->store);
     struct seal_counts counts;
     struct seal_ids ids;
     bool is_mine = false;
     int rc = sealing_read_file(s, err);
     if (rc || clock_mono_ms() < atomic_load(&s->due_ms))
         return rc;
-    rc = lease_store_acquire(s->options.store, LEASE, holder, LEASE_MS, &is_mine, err);
+    rc = lease_store_acquire(s->options.runtime->store, LEASE, holder, LEASE_MS, &is_mine, err);
     if (rc || !is_mine) /* another replica does it: what is left is looked at all the same, for health */
         return rc ? rc : sealing_count_all(s, &counts, &ids, err);
-    rc = secret_store_purge(s->options.store, err);
+    rc = secret_store_purge(s->options.runtime->store, err);
     rc = rc ? rc : reseal_all(s, holder, err);
-    (void)lease_store_release(s->options.store, LEASE, holder, NULL);
+    (void)lease_store_release(s->options.runtime->store, LEASE, holder, NULL);
     if (!rc) /* again later: a replica that was slow to follow may have used the old key meanwhile */
         atomic_store(&s->due_ms, clock_mono_ms() + CHECK_EVERY_MS);
     return rc;
@@ -286,7 +286,7 @@ int sealing_tick(struct sealing *s, struct err *err) {
 static int check_replicas(struct sealing *s, const char *key_id, struct err *err) {
     struct seal_replica_list list = {0};
     _cleanup_strbuf_ struct strbuf names;
-    int rc = seal_store_list_replicas(s->options.store, &list, err);
+    int rc = seal_store_list_replicas(s->options.runtime->store, &list, err);
     strbuf_init(&names, 4096);
     for (size_t i = 0; !rc && i < list.count; i++) {
         const struct seal_replica *replica = &list.items[i];
@@ -311,7 +311,7 @@ static int sealing_choose(struct sealing *s, struct err *err) {
         rc = sealing_follow(s, err);
     if (rc)
         return rc;
-    seal_get_ids(s->options.seal, &ids);
+    seal_get_ids(s->options.runtime->seal, &ids);
     newest = ids.items[ids.count - 1];
     if (ids.sealing == ids.count - 1) {
         (void)err_set(err, ERR_CONFLICT, "the newest master key of the key file, %s, seals already", newest);
@@ -319,7 +319,7 @@ static int sealing_choose(struct sealing *s, struct err *err) {
     }
     rc = check_replicas(s, newest, err);
     if (!rc)
-        rc = seal_store_choose(s->options.store, newest, err);
+        rc = seal_store_choose(s->options.runtime->store, newest, err);
     return rc ? rc : sealing_follow(s, err);
 }
 
@@ -328,7 +328,7 @@ int sealing_rotate(struct sealing *s, const struct actor *actor, struct err *err
     int rc = sealing_choose(s, &why);
     struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "master_key.rotate"});
     line.event.source = line.event.acting_id = NULL; /* this action has never told them */
-    audit_store_append_outcome(s->options.store, &line, rc, &why);
+    audit_store_append_outcome(s->options.runtime->store, &line, rc, &why);
     return err_move(err, rc, &why);
 }
 
@@ -341,14 +341,14 @@ int sealing_get_report(struct sealing *s, struct sealing_report *out, struct err
     struct sealing_report report = {0};
     int rc = sealing_read_file(s, err);
     if (!rc)
-        rc = seal_store_count(s->options.store, &report.counts, err);
+        rc = seal_store_count(s->options.runtime->store, &report.counts, err);
     if (!rc)
-        rc = seal_store_list_replicas(s->options.store, &report.replicas, err);
+        rc = seal_store_list_replicas(s->options.runtime->store, &report.replicas, err);
     if (rc) {
         sealing_report_done(&report);
         return rc;
     }
-    seal_get_ids(s->options.seal, &report.held);
+    seal_get_ids(s->options.runtime->seal, &report.held);
     report.remaining = count_others(&report.counts, report.held.items[report.held.sealing]);
     *out = report;
     return 0;

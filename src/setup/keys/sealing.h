@@ -13,14 +13,14 @@
 #include "err.h"
 #include "finding.h"
 #include "principal.h"
+#include "runtime.h"
 #include "seal.h"
 #include "seal_store.h"
 
 struct sealing;
 
 struct sealing_options {
-    struct store *store;
-    struct seal *seal;
+    const struct runtime *runtime;
     const char *key_file; /* copied */
 };
 int sealing_new(const struct sealing_options *options, struct sealing **out, struct err *err); /* ERR_NOMEM */
