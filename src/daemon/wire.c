@@ -68,7 +68,7 @@ static int make_secrets(struct wire *w, struct err *err) {
 }
 
 /* The URL without a trailing slash, so that paths can be appended. */
-static int make_runtime(struct wire *w, struct err *err) {
+static int wire_make_runtime(struct wire *w, struct err *err) {
     size_t n;
     w->public_url = str_dup(w->config.server_public_url);
     if (!w->public_url)
@@ -220,8 +220,8 @@ static int make_modules(struct wire *w, struct err *err) {
 }
 
 int wire_up(struct config *config, const char *config_path, struct wire **out, struct err *err) {
-    static part_fn *const parts[] = {make_secrets, make_runtime, wire_make_store, make_pools,         make_networks,
-                                     make_modules, make_api,     start_servers,   wire_start_periodic};
+    static part_fn *const parts[] = {make_secrets, wire_make_runtime, wire_make_store, make_pools,         make_networks,
+                                     make_modules, make_api,          start_servers,   wire_start_periodic};
     struct wire *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w) {
