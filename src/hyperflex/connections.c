@@ -104,7 +104,7 @@ static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struc
         return rc;
     const bool has_token = visit_load_token(&before, wish->hx_id);
     wish->updated_at_ms = clock_wall_ms();
-    rc = hyperflex_finish(h, &line, hx_store_put(h->options.runtime->store, wish, &sealed, &line, err), err);
+    rc = hyperflex_finish(h, &line, hx_store_put(h->options.runtime->store, wish, &sealed, &line, NULL, err), err);
     if (!rc && has_token)
         visit_give_back(&before);
     visit_end(&before);

@@ -6,7 +6,7 @@
 
 #include "http_client.h"
 
-#define CALLS_MAX 12 /* of one try: a login, a renewal, a login again, and what is read */
+#define WAITING_MAX 2U /* for one HX cluster: each takes a thread of whoever asked */
 
 struct hx_remote *hx_remote_of(struct remote *remote) {
     return (struct hx_remote *)(void *)remote;
@@ -18,6 +18,7 @@ static int hx_remote_new(struct hyperflex *h, const char *hx_id, struct hx_remot
         return err_set(err, ERR_NOMEM, "out of memory");
     at->h = h;
     at->remote.workers = h->workers;
+    at->remote.is_wanted = true;
     at->remote.next_try_ms = REMOTE_NEVER;
     at->status.facts = HX_FACTS_NONE;
     (void)pthread_cond_init(&at->left, NULL);
@@ -64,7 +65,7 @@ int hx_remote_request(struct hyperflex *h, const char *hx_id, unsigned bits, uns
     (void)pthread_mutex_lock(&at->remote.lock);
     at->tick_no = tick_no;
     (void)pthread_mutex_unlock(&at->remote.lock);
-    remote_request(&at->remote, bits);
+    remote_request_due(&at->remote, bits);
     remote_unref(&at->remote);
     return 0;
 }
@@ -74,12 +75,15 @@ int hx_remote_request(struct hyperflex *h, const char *hx_id, unsigned bits, uns
 /* A lease holds for all of this replica, so this comes first. */
 static int hx_remote_enter_here(struct hx_remote *at, bool waits, struct err *err) {
     LOCKED(&at->remote.lock);
-    while (at->is_entered && waits && !at->remote.is_retired)
+    const bool is_crowded = !waits || at->waiting >= WAITING_MAX;
+    at->waiting++;
+    while (at->is_entered && !is_crowded && !at->remote.is_retired)
         (void)pthread_cond_wait(&at->left, &at->remote.lock);
+    at->waiting--;
     if (at->remote.is_retired)
         return err_set(err, ERR_CANCELED, "kaasd is stopping");
     if (at->is_entered)
-        return err_set(err, ERR_BUSY, "this HX cluster is asked already");
+        return err_set(err, ERR_BUSY, "this HX cluster is asked already; try again shortly");
     at->is_entered = true;
     return 0;
 }
@@ -92,14 +96,13 @@ static void hx_remote_leave_here(struct hx_remote *at) {
     (void)pthread_cond_broadcast(&at->left);
 }
 
-int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err) {
-    const struct hyperflex_options *options = &at->h->options;
+int hx_remote_enter(struct hx_remote *at, bool waits, int64_t most_ms, struct err *err) {
     char name[LEASE_NAME_BYTES];
     int rc = hx_remote_enter_here(at, waits, err);
     if (rc)
         return rc;
     (void)snprintf(name, sizeof(name), "hx:%s", at->remote.id);
-    rc = lease_store_take(options->runtime->store, name, CALLS_MAX * options->call_timeout_ms, &at->fence, err);
+    rc = lease_store_take(at->h->options.runtime->store, name, most_ms, &at->fence, err);
     if (rc)
         hx_remote_leave_here(at);
     return rc;

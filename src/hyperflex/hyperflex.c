@@ -17,7 +17,7 @@
 #include "str.h"
 #include "worker_pool.h"
 
-#define HYPERFLEX_THREADS 6U /* a KDC or a controller that hangs leaves some */
+#define HYPERFLEX_THREADS 6U /* half of them sign in to controllers at most (peers.c) */
 #define HYPERFLEX_QUEUE_COUNT 256U
 #define REPLICA_GONE_MS (60 * INT64_C(1000)) /* a replica beats its heart every 10 s */
 #define SIGN_OUT_MS 3000                     /* for all HX clusters together */
@@ -57,7 +57,7 @@ static int hyperflex_try_both(struct hx_visit *v, const char *hx_id, struct err 
 /* Who was asked to, waits for whoever asks this HX cluster already. older_id[0]: it turned out to be that one. */
 static int hyperflex_try(struct hx_remote *at, const struct actor *actor, char older_id[UUID_TEXT_BYTES], struct err *err) {
     struct hx_visit v = {.h = at->h, .actor = actor};
-    int rc = hx_remote_enter(at, actor != NULL, err);
+    int rc = hx_remote_enter(at, actor != NULL, HX_VISIT_MS(at->h), err);
     if (rc)
         return rc;
     v.at = at;
@@ -168,9 +168,16 @@ void hyperflex_sign_out(struct hyperflex *h) {
 
 static int hyperflex_visit_one(struct hyperflex *h, const struct actor *actor, const char *hx_id, char older_id[UUID_TEXT_BYTES],
                                struct err *err) {
+    _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
     struct hx_remote *at = NULL;
+    struct err why = {0};
     older_id[0] = '\0';
-    int rc = hx_remote_get(h, hx_id, &at, err);
+    int rc = hx_store_load(h->options.runtime->store, hx_id, &connection, &why);
+    if (rc == ERR_NOT_FOUND && !publish_check_peer(h, hx_id, NULL))
+        rc = 0;
+    if (rc)
+        return err_move(err, rc, &why);
+    rc = hx_remote_get(h, hx_id, &at, err);
     if (rc)
         return rc;
     rc = hyperflex_try(at, actor, older_id, err);
@@ -193,7 +200,8 @@ int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *h
 
 /* -- by itself ------------------------------------------------------------------------------------------------------------- */
 
-/* Takes the status over, and has it read if that is due and it is not under way. */
+/* Takes the status over, and has it read if that is due and nothing is planned: no try is under way, and none waits after a failure. One that was set anew is
+ * read at once. */
 static int hyperflex_follow(struct hyperflex *h, struct hx_status *fresh, struct err *err) {
     struct hx_remote *at = NULL;
     int rc = hx_remote_get(h, fresh->hx_id, &at, err);
@@ -201,11 +209,13 @@ static int hyperflex_follow(struct hyperflex *h, struct hx_status *fresh, struct
         return rc;
     (void)pthread_mutex_lock(&at->remote.lock);
     const struct hx_status old = at->status;
+    const bool is_new = fresh->version_no != old.version_no;
     at->status = *fresh;
     *fresh = old;
     at->remote.status = at->status.remote;
     at->tick_no = at->status_no = h->tick_no;
-    if (hyperflex_is_due(h, &at->status) && !atomic_load(&at->remote.is_busy))
+    if (hyperflex_is_due(h, &at->status) && !atomic_load(&at->remote.is_busy) &&
+        (is_new || at->remote.next_try_ms == REMOTE_NEVER))
         remote_try_at(&at->remote, 0);
     (void)pthread_mutex_unlock(&at->remote.lock);
     remote_unref(&at->remote);
@@ -225,17 +235,28 @@ static bool hyperflex_is_wanted(void *arg, struct remote *remote) {
     return at->tick_no == h->tick_no || at->is_entered || atomic_load(&remote->refs) > 1;
 }
 
+/* What keeps one kind of work from being found out keeps no other: the first error is told. */
+static int hyperflex_find_due(struct hyperflex *h, struct hx_status_list *fresh, struct err *err) {
+    struct err why[3] = {0};
+    int rc[3] = {publish_request_due(h, fresh, h->tick_no, &why[0]), peers_request_due(h, h->tick_no, &why[1]), 0};
+    for (size_t i = 0; i < fresh->count; i++) {
+        struct err failed = {0};
+        int one = hyperflex_follow(h, &fresh->items[i], &failed);
+        rc[2] = rc[2] ? rc[2] : err_move(&why[2], one, &failed);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(rc); i++)
+        if (rc[i])
+            return err_move(err, rc[i], &why[i]);
+    return 0;
+}
+
 int hyperflex_tick(struct hyperflex *h, struct err *err) {
     _cleanup_done_(hx_status_list_done) struct hx_status_list fresh = {0};
     int rc = hx_store_list_statuses(h->options.runtime->store, &fresh, err);
     if (rc)
         return rc;
     h->tick_no++;
-    rc = publish_request_due(h, &fresh, h->tick_no, err);
-    if (!rc)
-        rc = peers_request_due(h, h->tick_no, err);
-    for (size_t i = 0; !rc && i < fresh.count; i++)
-        rc = hyperflex_follow(h, &fresh.items[i], err);
+    rc = hyperflex_find_due(h, &fresh, err);
     if (!rc)
         remotes_keep(h->remotes, hyperflex_is_wanted, h);
     remotes_tick(h->remotes);

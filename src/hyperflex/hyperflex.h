@@ -111,7 +111,7 @@ int hyperflex_remove_credential(struct hyperflex *h, const struct actor *actor, 
 
 /* Reads the HX cluster now, logging in if it has to and may by now, and stores the result; *out, freed by hx_status_free, has it: a fault of HX is a result,
  * not an error. Waits for HX, and for a reading that is under way: in the worker pool `outside`. If the HX cluster turns out to be one that is known
- * (hx_claim_check), the two become one, and *out is of the known one. ERR_NOT_FOUND; ERR_BUSY while another replica reads it, or too many are read. */
+ * (hx_claim_check), the two become one, and *out is of the known one. ERR_NOT_FOUND; ERR_BUSY while another replica reads it, or several wait for it. */
 int hyperflex_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_status **out, struct err *err);
 
 /* Call it every few seconds: has the HX clusters that are due read, in a worker pool of its own. Errors of the store. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "audit.h"
@@ -22,6 +23,7 @@ struct hyperflex {
     struct hyperflex_options options;
     struct worker_pool *workers;
     unsigned tick_no;                                /* touched by the tick only */
+    atomic_uint signing_in;                          /* sign-ins under way in the worker pool */
     struct remotes *remotes;                         /* struct hx_remote: those that have a connection, or something to be told */
     struct remote_work work[REMOTE_WORK_MAX];        /* of all of them */
     pthread_mutex_t making;                          /* of remotes: no two of one HX cluster */
@@ -45,6 +47,7 @@ struct hx_remote {
     struct hyperflex *h;
     pthread_cond_t left; /* with the remote's lock, which guards what follows: it has become free, or is to be ended */
     bool is_entered;
+    unsigned waiting;         /* until it is free */
     struct lease_fence fence; /* of whoever has entered */
     struct hx_client *client; /* of the visit under way; NULL: there is none */
     struct http_client *peer; /* of the sign-in under way; likewise */
@@ -62,6 +65,7 @@ struct hx_visit {
     struct hx_status *status;
     struct hx_client *client;
     struct hx_token token;          /* access NULL: none */
+    int64_t credential_no;          /* version of the vCenter's credential that was tried; 0: none */
     char older_id[UUID_TEXT_BYTES]; /* the known HX cluster that this one turned out to be; "": none */
 };
 
@@ -88,9 +92,12 @@ struct hx_remote *hx_remote_of(struct remote *remote);
 int hx_remote_get(struct hyperflex *h, const char *hx_id, struct hx_remote **out, struct err *err);
 /* Asks the remote of this HX cluster for work (bits), and notes that tick `tick_no` found it. As hx_remote_get. */
 int hx_remote_request(struct hyperflex *h, const char *hx_id, unsigned bits, unsigned tick_no, struct err *err);
-/* Has the HX cluster for the caller alone until hx_remote_leave: in this replica, and by a lease among all. `waits`: for whoever has it in this one. ERR_BUSY: it
- * is asked elsewhere; ERR_CANCELED: kaasd is stopping; errors of the store. */
-int hx_remote_enter(struct hx_remote *at, bool waits, struct err *err);
+/* How long a sign-in, and a visit, may take: a request, the KDC, the negotiation; a login, a renewal, a login again, what is read, and publishing by a peer. */
+#define HX_SIGN_IN_MS(h) (4 * (int64_t)(h)->options.peer_timeout_ms)
+#define HX_VISIT_MS(h) (12 * (int64_t)(h)->options.call_timeout_ms + HX_SIGN_IN_MS(h))
+/* Has the HX cluster for the caller alone until hx_remote_leave: in this replica, and by a lease among all, for `most_ms`. `waits`: for whoever has it in this
+ * one. ERR_BUSY: it is asked elsewhere, or several wait for it; ERR_CANCELED: kaasd is stopping; errors of the store. */
+int hx_remote_enter(struct hx_remote *at, bool waits, int64_t most_ms, struct err *err);
 void hx_remote_leave(struct hx_remote *at);
 /* Shows the client of a visit or of a sign-in (the other is NULL), so that its calls can be ended. ERR_CANCELED: they are to end at once. */
 int hx_remote_show(struct hx_remote *at, struct hx_client *client, struct http_client *peer, struct err *err);

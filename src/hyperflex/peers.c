@@ -11,6 +11,8 @@
 #include "peer_store.h"
 #include "str.h"
 
+#define SIGN_INS_MAX 3U /* of the worker pool, at a time */
+
 /* -- audit log ----------------------------------------------------------------------------------------------------------- */
 
 /* `actor` NULL: kaasd by itself. */
@@ -92,25 +94,28 @@ static int peers_try(struct hx_remote *at, const struct actor *actor, struct hx_
     return rc;
 }
 
-static int peers_ask_now(struct hyperflex *h, const struct actor *actor, struct hx_peer *peer, struct err *err) {
-    struct hx_remote *at = NULL;
-    int rc = hx_remote_get(h, peer->hx_id, &at, err);
+/* Loaded when nobody else has it any more: somebody may have set it anew meanwhile. */
+static int peers_ask_now(struct hx_remote *at, const struct actor *actor, struct err *err) {
+    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
+    int rc = hx_remote_enter(at, true, HX_SIGN_IN_MS(at->h), err);
     if (rc)
         return rc;
-    rc = hx_remote_enter(at, true, err);
-    if (!rc) {
+    rc = peers_load(at->h, at->remote.id, &peer, err);
+    if (!rc)
         rc = peers_try(at, actor, peer, err);
-        hx_remote_leave(at);
-    }
-    remote_unref(&at->remote);
+    hx_remote_leave(at);
     return rc;
 }
 
 int peers_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_peer **out, struct err *err) {
-    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    int rc = peers_load(h, hx_id, &peer, err);
+    struct hx_remote *at = NULL;
+    int rc = publish_check_peer(h, hx_id, err);
     if (!rc)
-        rc = peers_ask_now(h, actor, peer, err);
+        rc = hx_remote_get(h, hx_id, &at, err);
+    if (rc)
+        return rc;
+    rc = peers_ask_now(at, actor, err);
+    remote_unref(&at->remote);
     return rc ? rc : peers_load(h, hx_id, out, err);
 }
 
@@ -133,17 +138,26 @@ static bool peers_is_due(const struct hyperflex *h, const struct hx_peer *peer) 
 }
 
 /* It is read again: somebody may have tried it a moment ago. If what comes of it cannot be stored, it stays due. */
+static int peers_try_due(struct hx_remote *at, struct err *err) {
+    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
+    int rc = hx_remote_enter(at, false, HX_SIGN_IN_MS(at->h), err);
+    if (rc)
+        return rc;
+    rc = peers_load(at->h, at->remote.id, &peer, err);
+    if (!rc && peers_is_due(at->h, peer))
+        rc = peers_try(at, NULL, peer, err);
+    hx_remote_leave(at);
+    return rc;
+}
+
+/* A KDC or controllers that hang leave threads for reading: beyond that it stays due. */
 int peers_work(struct remote *remote, struct err *err) {
     struct hx_remote *at = hx_remote_of(remote);
-    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
     struct err why = {0};
-    int rc = hx_remote_enter(at, false, &why);
-    if (rc)
-        return hx_remote_is_elsewhere(rc) ? 0 : err_move(err, rc, &why);
-    rc = peers_load(at->h, remote->id, &peer, &why);
-    if (!rc && peers_is_due(at->h, peer))
-        rc = peers_try(at, NULL, peer, &why);
-    hx_remote_leave(at);
+    int rc = 0;
+    if (atomic_fetch_add(&at->h->signing_in, 1) < SIGN_INS_MAX)
+        rc = peers_try_due(at, &why);
+    atomic_fetch_sub(&at->h->signing_in, 1);
     return hx_remote_is_elsewhere(rc) ? 0 : err_move(err, rc, &why);
 }
 

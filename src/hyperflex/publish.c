@@ -456,21 +456,29 @@ void publish_leave(struct hx_visit *before) {
     publish_leave_by(before, before->connection->hx_id, is_able);
 }
 
-static void publish_leave_peer(struct hx_remote *at) {
-    _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
+static int publish_leave_peer(struct hx_remote *at, struct err *err) {
     struct hx_visit visit = {.h = at->h};
-    if (hx_store_load(at->h->options.runtime->store, at->remote.id, &connection, NULL) != ERR_NOT_FOUND ||
-        publish_check_peer(at->h, at->remote.id, NULL) || hx_remote_enter(at, true, NULL))
-        return;
+    int rc = hx_remote_enter(at, true, HX_VISIT_MS(at->h), err);
+    if (rc)
+        return rc;
     visit.at = at;
     publish_leave_by(&visit, at->remote.id, true);
     visit_end(&visit);
+    return 0;
 }
 
-void hyperflex_leave_peer(struct hyperflex *h, const char *hx_id) {
+int hyperflex_leave_peer(struct hyperflex *h, const char *hx_id, struct err *err) {
+    _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
+    _cleanup_(hx_publication_free) struct hx_publication *row = NULL;
     struct hx_remote *at = NULL;
-    if (hx_remote_get(h, hx_id, &at, NULL))
-        return;
-    publish_leave_peer(at);
+    int rc = hyperflex_load_publication(h, hx_id, &row, err);
+    if (rc || !row->expires_at_ms || publish_check_peer(h, hx_id, NULL) ||
+        hx_store_load(h->options.runtime->store, hx_id, &connection, NULL) != ERR_NOT_FOUND)
+        return rc; /* HX holds nothing that came by the peer */
+    rc = hx_remote_get(h, hx_id, &at, err);
+    if (rc)
+        return rc;
+    rc = publish_leave_peer(at, err);
     remote_unref(&at->remote);
+    return rc;
 }

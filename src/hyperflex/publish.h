@@ -30,8 +30,9 @@ int hyperflex_load_publication(struct hyperflex *h, const char *hx_id, struct hx
 int hyperflex_publish(struct hyperflex *h, const struct actor *actor, const char *hx_id, bool is_wanted,
                       struct hx_publication **out, struct err *err);
 
-/* Withdraws, tried once, what was published by the peer of this HX cluster; call it before the peer is removed. Waits for HX: in the worker pool `outside`. */
-void hyperflex_leave_peer(struct hyperflex *h, const char *hx_id);
+/* Withdraws, tried once, what was published by the peer of this HX cluster; call it before the peer is removed. Waits for HX: in the worker pool `outside`.
+ * ERR_BUSY while another replica asks it: try again, for nobody else would withdraw it; errors of the store. */
+int hyperflex_leave_peer(struct hyperflex *h, const char *hx_id, struct err *err);
 
 /* Proof for HX that a publication came from us: our installation, and the SHA-256 of the request's body in hexadecimal digits. ERR_NOT_FOUND: no request with
  * this nonce in the last PUBLISH_NONCE_MS. */

@@ -170,12 +170,13 @@ static int check_refusals(const struct hx_visit *v, struct err *err) {
 }
 
 /* What one HX cluster of a vCenter refused the others are spared: the account may be one of the vCenter's, which locks it for all. */
-static int check_inherited(const struct hx_visit *v, struct err *err) {
+static int check_inherited(struct hx_visit *v, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
     struct err why = {0};
     int rc = v->connection->is_inherited
                  ? hx_store_load_credential_of(v->h->options.runtime->store, v->connection->hx_id, &credential, &why)
                  : ERR_NOT_FOUND;
+    v->credential_no = credential ? credential->version_no : 0;
     if (rc == ERR_NOT_FOUND || (!rc && !credential->refused_at_ms))
         return 0;
     if (rc)
@@ -188,9 +189,11 @@ static int check_inherited(const struct hx_visit *v, struct err *err) {
 
 static void note_inherited_refusal(const struct hx_visit *v) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
-    if (v->connection->is_inherited &&
-        !hx_store_load_credential_of(v->h->options.runtime->store, v->connection->hx_id, &credential, NULL))
-        (void)hx_store_refuse_credential(v->h->options.runtime->store, credential->vcenter_id, clock_wall_ms(), NULL);
+    struct store *store = v->h->options.runtime->store;
+    if (!v->connection->is_inherited || hx_store_load_credential_of(store, v->connection->hx_id, &credential, NULL))
+        return;
+    credential->version_no = v->credential_no; /* one that was set anew meanwhile was not refused */
+    (void)hx_store_refuse_credential(store, credential, &v->at->fence, clock_wall_ms(), NULL);
 }
 
 /* The time of the next one is stored before HX is asked, so that no crash and no other replica makes it two. */
@@ -404,7 +407,7 @@ static int visit_hand_over(struct hx_visit *v, const char *older_id, struct err 
     ours.version_no = theirs ? theirs->version_no : 0;
     ours.updated_at_ms = clock_wall_ms();
     if (!rc)
-        rc = hx_store_put(v->h->options.runtime->store, &ours, &sealed, NULL, err);
+        rc = hx_store_put(v->h->options.runtime->store, &ours, &sealed, NULL, &v->at->fence, err);
     free(sealed.bytes);
     return rc;
 }
@@ -437,7 +440,8 @@ static int visit_identify(struct hx_visit *v, const struct hx_facts *facts, stru
                                      .name = facts->name,
                                      .datacenter = facts->datacenter,
                                      .vsphere_cluster = facts->vsphere_cluster,
-                                     .audit = &line};
+                                     .audit = &line,
+                                     .fence = &v->at->fence};
     struct hx_identity_outcome outcome = {.is_older_read = false};
     int rc = hx_identity_store_save(v->h->options.runtime->store, &told, &outcome, err);
     if (rc || !outcome.older_id[0])

@@ -69,7 +69,7 @@ bool remote_is_news(struct remote *r, int64_t since_ms) {
 
 static bool remote_is_due(struct remote *r, int64_t now_ms) {
     LOCKED(&r->lock);
-    return now_ms >= r->next_try_ms && !r->is_retired;
+    return r->is_wanted && now_ms >= r->next_try_ms && !r->is_retired;
 }
 
 static bool has_work(struct remote *r, int64_t now_ms) {
@@ -119,7 +119,7 @@ static void remote_serve(void *arg, bool is_canceled) {
     remote_unref(r);
 }
 
-/* What a running job has not seen any more, it sees before it ends. */
+/* Work that a running job has not seen any more, it sees before it ends; a contact, the next tick sees. */
 void remote_kick(struct remote *r) {
     if (atomic_exchange(&r->is_busy, true))
         return;
@@ -129,10 +129,18 @@ void remote_kick(struct remote *r) {
     }
 }
 
-void remote_request(struct remote *r, unsigned bits) {
-    remote_queue_add(&r->queue, bits);
+static void remote_add(struct remote *r, unsigned bits, bool is_now) {
+    remote_queue_add(&r->queue, bits, is_now);
     if (has_work(r, clock_mono_ms()))
         remote_kick(r);
+}
+
+void remote_request(struct remote *r, unsigned bits) {
+    remote_add(r, bits, true);
+}
+
+void remote_request_due(struct remote *r, unsigned bits) {
+    remote_add(r, bits, false);
 }
 
 void remote_follow(struct remote *r, bool was_ok) {

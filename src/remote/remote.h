@@ -27,7 +27,7 @@ struct remote_kind {
     int (*contact)(struct remote *remote, struct err *err);
     /* Called by remote_tick before anything else. Does not block. NULL: nothing is to be done. */
     void (*on_tick)(struct remote *remote);
-    /* The remote is retired: cancels calls that may take long. Does not block. NULL: there are none. */
+    /* The service stops: cancels calls that may take long. Does not block. NULL: there are none. */
     void (*begin_end)(struct remote *remote);
     /* Ends calls under way and signs out. Blocks for some seconds at most. May be called twice. NULL: nothing is to be done. */
     void (*end)(struct remote *remote);
@@ -49,6 +49,7 @@ struct remote {
     unsigned failures;      /* of contacts, in a row */
     int64_t next_try_ms;    /* monotonic clock; REMOTE_NEVER: not by itself */
     int64_t noted_since_ms; /* monotonic clock: when the newest call that was noted began */
+    bool is_wanted;         /* contact is made by itself; set by the owner */
     bool is_retired;
 };
 
@@ -73,6 +74,8 @@ bool remote_is_retired(struct remote *remote);
 /* Asks for work (bits): it runs as soon as the remote is in touch and the work before it is done. Does not block; from any thread, also from a function of that
  * work itself. */
 void remote_request(struct remote *remote, unsigned bits);
+/* As remote_request, for what the database says is due: work that has failed goes on waiting for its next try. */
+void remote_request_due(struct remote *remote, unsigned bits);
 /* Has what is due done soon. Does not block. */
 void remote_kick(struct remote *remote);
 /* Call it about once a second: has what is due done. Does not block. */

@@ -21,13 +21,14 @@ void remote_queue_done(struct remote_queue *q) {
     (void)pthread_mutex_destroy(&q->lock);
 }
 
-void remote_queue_add(struct remote_queue *q, unsigned bits) {
+void remote_queue_add(struct remote_queue *q, unsigned bits, bool is_now) {
     LOCKED(&q->lock);
     for (unsigned i = 0; i < REMOTE_WORK_MAX; i++) {
         if (!(bits & 1U << i) || !q->kinds[i].run)
             continue;
         q->slots[i].state.is_wanted = true;
-        q->slots[i].not_before_ms = 0;
+        if (is_now)
+            q->slots[i].not_before_ms = 0;
     }
 }
 
@@ -35,7 +36,7 @@ void remote_queue_add_at_connect(struct remote_queue *q) {
     unsigned bits = 0;
     for (unsigned i = 0; i < REMOTE_WORK_MAX; i++)
         bits |= q->kinds[i].at_connect ? 1U << i : 0;
-    remote_queue_add(q, bits);
+    remote_queue_add(q, bits, true);
 }
 
 /* Needs the lock. */
@@ -91,6 +92,7 @@ static void remote_work_note_success(struct remote_slot *slot, const struct remo
     slot->state.done_at_ms = clock_wall_ms();
     slot->state.failing_since_ms = 0;
     slot->state.failures = 0;
+    slot->not_before_ms = 0;
     memset(&slot->state.err, 0, sizeof(slot->state.err));
     slot->next_ms = period_ms ? clock_mono_ms() + period_ms - (int64_t)(random_u32() % (uint32_t)(period_ms / 10 + 1)) : 0;
 }

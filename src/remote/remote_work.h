@@ -60,8 +60,8 @@ void remote_queue_init(struct remote_queue *queue, const struct remote_work *kin
 /* Gives back what remote_queue_init made. */
 void remote_queue_done(struct remote_queue *queue);
 
-/* Asks for the work of these bits, to run at once, also where a failed run waits to be tried again. Kinds that are not plugged in are left out. */
-void remote_queue_add(struct remote_queue *queue, unsigned bits);
+/* Asks for the work of these bits. `is_now`: it is to run at once, also where a failed run waits to be tried again. Kinds that are not plugged in are left out. */
+void remote_queue_add(struct remote_queue *queue, unsigned bits, bool is_now);
 /* Asks for what is done at each connect. */
 void remote_queue_add_at_connect(struct remote_queue *queue);
 

@@ -44,7 +44,8 @@ int remotes_new(struct remotes **out, struct err *err) {
 
 static void remotes_free_all(struct remote_list *list) {
     for (size_t i = 0; i < list->count; i++)
-        list->items[i]->kind->free(list->items[i]);
+        if (atomic_load(&list->items[i]->refs) <= 1)
+            list->items[i]->kind->free(list->items[i]);
     free(list->items);
 }
 
@@ -148,23 +149,30 @@ void remotes_keep(struct remotes *set, bool (*is_wanted)(void *arg, struct remot
             (void)remotes_retire(set, i);
 }
 
-static struct remote *take_retired(struct remotes *set) {
+/* The first of those retired from index `i` on; NULL: there is none. */
+static struct remote *retired_at(struct remotes *set, size_t i) {
     LOCKED(&set->lock);
-    return set->retired.count ? set->retired.items[--set->retired.count] : NULL;
+    return i < set->retired.count ? set->retired.items[i] : NULL;
 }
 
-/* Those still in use wait for the next tick. */
+/* Others may be retired meanwhile, behind it. */
+static void remotes_forget(struct remotes *set, size_t i) {
+    LOCKED(&set->lock);
+    set->retired.count--;
+    memmove(&set->retired.items[i], &set->retired.items[i + 1], (set->retired.count - i) * sizeof(set->retired.items[0]));
+}
+
+/* All are ended; those still in use are freed by a later tick. */
 static void remotes_bury(struct remotes *set) {
     struct remote *r;
-    while ((r = take_retired(set))) {
+    for (size_t i = 0; (r = retired_at(set, i));) {
         remotes_end(r);
-        if (atomic_load(&r->refs) <= 1) {
-            r->kind->free(r);
+        if (atomic_load(&r->refs) > 1) {
+            i++;
             continue;
         }
-        LOCKED(&set->lock);
-        (void)remotes_add(&set->retired, r); /* cannot fail: its place is still allocated */
-        return;
+        remotes_forget(set, i);
+        r->kind->free(r);
     }
 }
 

@@ -1,6 +1,6 @@
 /* All remotes of one kind: who is there, who takes whose place, and the end. Layer 3 (remote). SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A remote that is no longer wanted is retired: it is out of sight, makes no contact and does no work any more. It is ended and freed by remotes_tick once nobody holds a
+ * A remote that is no longer wanted is retired: it is out of sight, makes no contact and does no work any more. remotes_tick ends it, and frees it once nobody holds a
  * reference. */
 #pragma once
 
@@ -18,7 +18,7 @@ int remotes_new(struct remotes **out, struct err *err);
 void remotes_stop(struct remotes *set, void (*meanwhile)(void *arg), void *arg);
 /* True from the beginning of remotes_stop. */
 bool remotes_is_stopping(struct remotes *set);
-/* Frees set and remotes. After remotes_stop; nobody may hold a reference. NULL is allowed. */
+/* Frees set and remotes, but one to which somebody holds a reference. After remotes_stop. NULL is allowed. */
 void remotes_free(struct remotes *set);
 
 /* Puts a remote in, in the place of the one of the same id, which is retired; before that `inherit` (NULL: nothing) may take over from it. ERR_NOMEM,

@@ -6,6 +6,7 @@
 
 #include "cluster_tx.h"
 #include "hx_connection.h"
+#include "lease_store.h"
 #include "platform_store.h"
 #include "record_tx.h"
 #include "secret_store.h"
@@ -165,7 +166,9 @@ static int identity_decide(struct store_tx *tx, void *arg, struct err *err) {
     struct identity *i = arg;
     identity_done(i);
     i->outcome = (struct hx_identity_outcome){.is_older_read = false};
-    int rc = store_tx_lock(tx, "platform", err);
+    int rc = lease_tx_check(tx, i->told->fence, err);
+    if (!rc)
+        rc = store_tx_lock(tx, "platform", err);
     if (!rc)
         rc = identity_read(store_tx_conn(tx), i, err);
     if (rc)

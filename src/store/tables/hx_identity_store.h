@@ -9,12 +9,16 @@
 #include "store.h"
 #include "uuid.h"
 
+struct lease_fence;
+
 /* What an HX cluster said of itself when kaasd read it. Borrowed. */
 struct hx_identity {
     const char *hx_id; /* the HX cluster whose connection was read */
     const char *uuid, *name;
     const char *datacenter, *vsphere_cluster; /* names of its place in its vCenter; NULL: it does not tell */
     const struct audit_record *audit;         /* line for a change; NULL: none */
+    const struct lease_fence
+        *fence; /* of the lease under which it was read; NULL: none. ERR_PRECONDITION if it is no longer ours */
 };
 
 struct hx_identity_outcome {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cluster_tx.h"
+#include "lease_store.h"
 #include "record_tx.h"
 #include "str.h"
 
@@ -79,13 +80,14 @@ static int connection_begin(struct store_tx *tx, const struct record_write *writ
 }
 
 int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
-                 const struct audit_record *audit, struct err *err) {
+                 const struct audit_record *audit, const struct lease_fence *fence, struct err *err) {
     struct hx_connection row = *connection;
     const struct record_write write = {.table = &connection_table,
                                        .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
                                        .record = &row,
                                        .change = CHANGE_HX_CLUSTER,
                                        .audit = audit,
+                                       .fence = fence,
                                        .after = connection_begin,
                                        .arg = password};
     row.created_at_ms = row.updated_at_ms; /* an update leaves it */
@@ -211,9 +213,28 @@ int hx_store_delete_credential(struct store *store, const struct hx_removal *rem
                               err);
 }
 
-int hx_store_refuse_credential(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err) {
-    return store_run(store, "UPDATE hx_credentials SET refused_at_ms = ?, version_no = version_no + 1 WHERE vcenter_id = ?",
-                     DB_ARGS(db_number(now_ms), db_text(vcenter_id)), NULL, err);
+struct refusal {
+    const struct hx_credential *credential;
+    const struct lease_fence *fence;
+    int64_t now_ms;
+};
+
+static int credential_refuse(struct store_tx *tx, void *arg, struct err *err) {
+    const struct refusal *call = arg;
+    int rc = lease_tx_check(tx, call->fence, err);
+    return rc ? rc
+              : db_run(
+                    store_tx_conn(tx),
+                    "UPDATE hx_credentials SET refused_at_ms = ?, version_no = version_no + 1 WHERE vcenter_id = ? AND version_no = ?",
+                    DB_ARGS(db_number(call->now_ms), db_text(call->credential->vcenter_id),
+                            db_number(call->credential->version_no)),
+                    NULL, err);
+}
+
+int hx_store_refuse_credential(struct store *store, const struct hx_credential *credential, const struct lease_fence *fence,
+                               int64_t now_ms, struct err *err) {
+    struct refusal call = {credential, fence, now_ms};
+    return store_tx(store, credential_refuse, &call, err);
 }
 
 struct heirs {

@@ -32,7 +32,7 @@ int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_
 /* Inserts a connection (version_no 0), or replaces the one with connection->version_no. Its earlier token, status and facts are forgotten. ERR_EXISTS if there
  * is one already; ERR_PRECONDITION if it was changed, ERR_NOT_FOUND if it is gone, ERR_CONFLICT if the HX cluster is gone. */
 int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
-                 const struct audit_record *audit, struct err *err);
+                 const struct audit_record *audit, const struct lease_fence *fence, struct err *err);
 
 struct hx_removal {
     const char *hx_id;
@@ -63,8 +63,9 @@ int hx_store_put_credential(struct store *store, const struct hx_credential *cre
                             const struct audit_record *audit, struct err *err);
 /* removal->hx_id is the id of the vCenter. ERR_PRECONDITION, ERR_NOT_FOUND. */
 int hx_store_delete_credential(struct store *store, const struct hx_removal *removal, struct err *err);
-/* Notes that an HX cluster refused the credential of this vCenter; does nothing if the credential is gone. */
-int hx_store_refuse_credential(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err);
+/* Notes that an HX cluster refused this credential; does nothing if it is gone or was set anew. `fence` as of hx_store_save_status. */
+int hx_store_refuse_credential(struct store *store, const struct hx_credential *credential, const struct lease_fence *fence,
+                               int64_t now_ms, struct err *err);
 
 /* The ids of HX clusters for which kaasd tries the inherited credential: they are in their vCenter, whose credential was not refused; they have no connection,
  * or an inherited one that is not reached or not trusted; and nobody disconnected them (hx_store_delete). The caller frees *ids and its *count texts. */

@@ -136,9 +136,10 @@ static void link_set_state(struct link *link, enum remote_state state, const str
     (void)remote_status_set(&link->remote.status, state, "", why, clock_wall_ms());
 }
 
-/* Needs the lock. Without a registration nobody is tried. */
+/* Needs the lock. Without a registration there is nobody to keep in touch with. */
 static void link_try_now(struct link *link) {
-    remote_try_at(&link->remote, link->info.registered_at_ms ? 0 : REMOTE_NEVER);
+    link->remote.is_wanted = link->info.registered_at_ms != 0;
+    remote_try_at(&link->remote, 0);
 }
 
 void link_request(struct link *link, unsigned bits) {
@@ -613,7 +614,7 @@ static void link_on_tick(struct remote *remote) {
     if (link_get_state(link) == REMOTE_OK && !link_is_retired(link))
         (void)watch_ops(link)->start(link->watch, NULL); /* without a thread now the next tick tries again */
     if (vim_take_orphan_hint(link->client))
-        remote_queue_add(&remote->queue, LINK_WORK_SWEEP);
+        remote_queue_add(&remote->queue, LINK_WORK_SWEEP, true);
 }
 
 static void link_begin_end(struct remote *remote) {

@@ -88,7 +88,8 @@ const char *hx_secret_purpose(enum hx_secret_kind kind) {
 }
 
 int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
-                 const struct audit_record *audit, struct err *err) {
+                 const struct audit_record *audit, const struct lease_fence *fence, struct err *err) {
+    (void)fence;
     (void)store, (void)audit, (void)err;
     hx_connection_free(hw.connection);
     assert_int_equal(COPY(hx_connection, connection, &hw.connection, NULL), 0);
@@ -155,8 +156,9 @@ int hx_store_delete_credential(struct store *store, const struct hx_removal *rem
     return nothing(err);
 }
 
-int hx_store_refuse_credential(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err) {
-    (void)store, (void)vcenter_id, (void)err;
+int hx_store_refuse_credential(struct store *store, const struct hx_credential *credential, const struct lease_fence *fence,
+                               int64_t now_ms, struct err *err) {
+    (void)store, (void)credential, (void)fence, (void)err;
     hw.credential->refused_at_ms = now_ms;
     return 0;
 }

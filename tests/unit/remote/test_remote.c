@@ -76,6 +76,7 @@ static struct thing *thing_new(const char *id) {
     assert_non_null(t);
     t->remote.workers = workers;
     t->remote.period_ms = 600000;
+    t->remote.is_wanted = true;
     assert_int_equal(remote_init(&t->remote, &thing_kind, thing_works, id, NULL), 0);
     return t;
 }

@@ -125,7 +125,7 @@ static void make_owners(void) {
     fixture_insert_vcenter(store, VC);
     insert_hx_cluster();
     ASSERT_OK(hx_store_put_credential(store, &credential, &value, NULL, &err), &err);
-    ASSERT_OK(hx_store_put(store, &connection, &value, NULL, &err), &err);
+    ASSERT_OK(hx_store_put(store, &connection, &value, NULL, NULL, &err), &err);
     ASSERT_OK(hx_store_load_status(store, HX, &status, &err), &err);
     ASSERT_OK(hx_store_save_status(store, status, &value, NULL, NULL, &err), &err);
     hx_status_free(status);

@@ -240,7 +240,7 @@ static void work_that_fails_waits_and_is_shown(void **state) {
     (void)state;
     clock_fake(1000, 1000);
     remote_queue_init(&queue, kinds);
-    remote_queue_add(&queue, 3); /* the second kind is not plugged in */
+    remote_queue_add(&queue, 3, true); /* the second kind is not plugged in */
     assert_ptr_equal(remote_queue_take(&queue, true, clock_mono_ms()), &kinds[0]);
     assert_null(remote_queue_take(&queue, true, clock_mono_ms()));
     remote_queue_note(&queue, &kinds[0], fails(NULL, &err), &err);

@@ -224,7 +224,7 @@ int h_peers_remove(struct api_call *call, struct http_response *resp, struct err
     bool is_given = false;
     int rc = peers_read_current(call, &version_no, &is_given, err);
     if (!rc)
-        hyperflex_leave_peer(call->api->options.hyperflex, view_hx_id(call));
+        rc = hyperflex_leave_peer(call->api->options.hyperflex, view_hx_id(call), err);
     if (!rc)
         rc = peers_remove(call->api->options.hyperflex, API_ACTOR(call), view_hx_id(call), is_given ? version_no : 0, err);
     return rc ? no_peer(call, rc, err) : view_nothing(resp, 0);
