@@ -3,6 +3,7 @@ both; then the older one is put back. The tests go on where the one before has l
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,11 @@ import pytest
 from env.kaasd import Kaasctl, Kaasd
 from env.places import Scratch
 from env.releases import LAST, Installation
+from env.sealing import put_secret
 from env.wait import until
 from env.writing import Answer
+
+LATER_S = 240.0  # the check for values to seal anew runs every minute, at one replica at a time
 
 
 @dataclass
@@ -124,6 +128,28 @@ def test_names_in_other_case_are_one_to_the_newer_one_and_nobody_loses_by_it(bot
     assert not doubles()
     until(lambda: sees(both.at.kaasd, "MÜLLER") == set(), "what the older one makes of it")
     assert both.ask(both.newer, token, "DELETE", f"/v2/grants/{given.pop()}").status_code == 204
+
+
+def test_the_master_key_changes_under_both(both: Both) -> None:
+    """Whichever seals anew: the columns, which both know, and the table of secrets, which the newer one alone knows. What the older one
+    deletes takes no secrets with it: the newer one purges them."""
+    db, file = both.at.db, both.at.kaasd.folder / "master.key"
+    ((hx,),) = db.query("SELECT id FROM hx_clusters ORDER BY id LIMIT 1", database="kaas")
+    db.query("INSERT INTO hx_connections (hx_cluster_id, address, port, user_name, created_at_ms, updated_at_ms, version_no)"
+             " VALUES (%s, 'hx.test', 443, 'admin', 1, 1, 1)", hx, database="kaas")
+    put_secret(db, file.read_bytes(), "hx_connection", str(hx), "hx-password", b"p")
+    until(lambda: both.newer.ctl.run("--yes", "key", "rotate-master").returncode == 0, "another master key")
+    new = hashlib.sha256(file.read_bytes()[-32:]).digest()[:4]
+    tables = ("signing_keys", "vcenter_credentials", "audit_keys", "secrets")
+
+    def left() -> list[Any]:
+        old = "SELECT sealed FROM {} WHERE SUBSTRING(sealed, 2, 4) <> %s"
+        return [row for table in tables for row in db.query(old.format(table), new, database="kaas")]
+
+    until(lambda: not left(), "all values sealed anew", LATER_S)
+    assert all(db.query(f"SELECT 1 FROM {table} WHERE sealed IS NOT NULL", database="kaas") for table in tables)
+    db.query("DELETE FROM hx_connections", database="kaas")  # as by ON DELETE CASCADE, when the older one removes the HX cluster
+    until(lambda: not db.query("SELECT 1 FROM secrets", database="kaas"), "the secret to go with its owner", LATER_S)
 
 
 def test_the_audit_log_of_both_is_whole(both: Both) -> None:
