@@ -203,6 +203,42 @@ static void work_that_fails_is_done_again(void **state) {
     thing_free(&t->remote);
 }
 
+/* What the database says is due is asked for again and again. */
+static void what_is_due_waits_after_a_failure(void **state) {
+    struct thing *t = thing_new("a");
+    (void)state;
+    tick(t, 0);
+    assert_int_equal(t->works, 1); /* at connect */
+    t->work_outcome = ERR_TIMEOUT;
+    for (unsigned i = 0; i < 5; i++)
+        remote_request_due(&t->remote, ANY_STATE);
+    wait_rest();
+    assert_int_equal(t->works, 2);
+    remote_request(&t->remote, ANY_STATE); /* somebody asks: at once */
+    wait_rest();
+    assert_int_equal(t->works, 3);
+    t->work_outcome = 0;
+    tick(t, 2000);
+    const unsigned works = t->works;
+    remote_request_due(&t->remote, ANY_STATE);
+    wait_rest();
+    assert_int_equal(t->works, works + 1);
+    thing_free(&t->remote);
+}
+
+static void one_that_is_not_wanted_is_left_in_peace(void **state) {
+    struct thing *t = thing_new("a");
+    (void)state;
+    t->remote.is_wanted = false;
+    tick(t, 0);
+    tick(t, 600000);
+    assert_int_equal(t->contacts, 0);
+    t->remote.is_wanted = true;
+    tick(t, 0);
+    assert_int_equal(t->contacts, 1);
+    thing_free(&t->remote);
+}
+
 /* -- sets -------------------------------------------------------------------------------------------------------------------- */
 
 static void note_inheritance(struct remote *remote, struct remote *from) {
@@ -232,6 +268,33 @@ static void another_one_takes_its_place(void **state) {
     remotes_stop(set, NULL, NULL);
     remotes_free(set);
     assert_int_equal(freed, 2);
+}
+
+static bool is_nobody(void *arg, struct remote *remote) {
+    (void)arg, (void)remote;
+    return false;
+}
+
+static void one_that_is_held_keeps_no_other_from_its_end(void **state) {
+    struct remotes *set = NULL;
+    struct thing *things[3];
+    struct remote *held;
+    (void)state;
+    assert_int_equal(remotes_new(&set, NULL), 0);
+    for (size_t i = 0; i < UNIT_COUNT(things); i++) {
+        things[i] = thing_new((char[]){(char)('a' + (int)i), 0});
+        assert_int_equal(remotes_put(set, &things[i]->remote, NULL, NULL), 0);
+    }
+    held = remotes_find(set, "b");
+    remotes_keep(set, is_nobody, NULL);
+    remotes_tick(set);
+    assert_int_equal(freed, 2);
+    assert_true(thing_of(held)->ends > 0); /* ended, though somebody has it */
+    remote_unref(held);
+    remotes_tick(set);
+    assert_int_equal(freed, 3);
+    remotes_stop(set, NULL, NULL);
+    remotes_free(set);
 }
 
 static bool is_b(void *arg, struct remote *remote) {
@@ -286,7 +349,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_contact_that_is_asked_for_during_one_is_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(work_waits_for_contact_and_is_done_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(work_that_fails_is_done_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_due_waits_after_a_failure, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_is_not_wanted_is_left_in_peace, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_one_takes_its_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_is_held_keeps_no_other_from_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_wanted_is_put_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(at_the_end_all_are_ended, set_up, tear_down),
     };

@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
+#include "hx_identity_store.h"
+#include "hx_publication_store.h"
 #include "hx_store.h"
+#include "lease_store.h"
 #include "seal.h"
 #include "seal_store.h"
 #include "secret_store.h"
@@ -130,6 +133,36 @@ static void make_owners(void) {
     ASSERT_OK(hx_store_save_status(store, status, &value, NULL, NULL, &err), &err);
     hx_status_free(status);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM secrets"), 3);
+}
+
+/* What a replica writes that was paused for longer than its lease. */
+static void test_what_a_paused_replica_writes(void **state) {
+    char uuid[] = "1:2", name[] = "HX";
+    _cleanup_(hx_status_free) struct hx_status *status = NULL;
+    _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
+    _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
+    struct secret_value value = {(uint8_t *)(uintptr_t) "q", 1};
+    struct hx_identity_outcome outcome;
+    struct lease_fence fence, next;
+    struct err err = {0};
+    (void)state;
+    make_owners();
+    ASSERT_OK(hx_store_load_status(store, HX, &status, &err), &err);
+    ASSERT_OK(hx_store_load(store, HX, &connection, &err), &err);
+    ASSERT_OK(hx_store_load_credential(store, VC, &credential, &err), &err);
+    ASSERT_OK(lease_store_take(store, "hx:" HX, 60000, &fence, &err), &err);
+    ASSERT_OK(hx_store_save_status(store, status, NULL, NULL, &fence, &err), &err);
+    ASSERT_OK(lease_store_take(store, "hx:" HX, 60000, &next, &err), &err);
+    const struct hx_identity told = {.hx_id = HX, .uuid = uuid, .name = name, .fence = &fence};
+    struct hx_publication row = {.hx_id = connection->hx_id};
+    ASSERT_CODE(hx_store_save_status(store, status, &value, NULL, &fence, &err), ERR_PRECONDITION, &err);
+    ASSERT_CODE(hx_store_put(store, connection, &value, NULL, &fence, &err), ERR_PRECONDITION, &err);
+    ASSERT_CODE(hx_store_refuse_credential(store, credential, &fence, 1, &err), ERR_PRECONDITION, &err);
+    ASSERT_CODE(hx_identity_store_save(store, &told, &outcome, &err), ERR_PRECONDITION, &err);
+    ASSERT_CODE(hx_publication_store_save(store, &row, NULL, &fence, &err), ERR_PRECONDITION, &err);
+    ASSERT_OK(hx_store_save_status(store, status, NULL, NULL, &next, &err), &err);
+    expect_secret(at("hx-password"), "p");
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM hx_credentials WHERE refused_at_ms > 0"), 0);
 }
 
 static void test_secrets_go_with_their_owner(void **state) {
@@ -443,17 +476,12 @@ static void test_secrets_of_hx_move(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        EACH(test_a_secret_goes_with_its_transaction),
-        EACH(test_secrets_go_with_their_owner),
-        EACH(test_secrets_of_a_vcenter_go_with_it),
-        EACH(test_what_the_last_release_deletes_is_purged),
-        EACH(test_a_purge_waits_for_owners_that_come),
-        EACH(test_one_loop_seals_all_values_anew),
-        EACH(test_a_value_that_changes_meanwhile_is_left),
-        EACH(test_what_the_last_release_writes_is_seen),
-        EACH(test_what_a_lost_key_takes_with_it),
-        EACH(test_what_another_key_sealed_stays),
-        EACH(test_a_lost_token_is_not_told),
+        EACH(test_a_secret_goes_with_its_transaction),   EACH(test_secrets_go_with_their_owner),
+        EACH(test_secrets_of_a_vcenter_go_with_it),      EACH(test_what_the_last_release_deletes_is_purged),
+        EACH(test_a_purge_waits_for_owners_that_come),   EACH(test_what_a_paused_replica_writes),
+        EACH(test_one_loop_seals_all_values_anew),       EACH(test_a_value_that_changes_meanwhile_is_left),
+        EACH(test_what_the_last_release_writes_is_seen), EACH(test_what_a_lost_key_takes_with_it),
+        EACH(test_what_another_key_sealed_stays),        EACH(test_a_lost_token_is_not_told),
         cmocka_unit_test(test_secrets_of_hx_move),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -146,6 +146,9 @@ static void an_unregistered_vcenter_is_left_in_peace(void **state) {
     for (int i = 0; i < 10; i++) {
         platform_tick(platform);
         clock_advance_ms(60000);
+        assert_true(worker_pool_wait_idle(link_pool(a), 60000));
+        link_note_asked(a, clock_mono_ms(), i % 2 ? ERR_TIMEOUT : 0,
+                        i % 2 ? &(struct err){.code = ERR_TIMEOUT} : NULL); /* somebody looked */
     }
     assert_int_equal(atomic_load(&pw.connects), 0);
 }
