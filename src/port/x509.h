@@ -17,7 +17,7 @@ struct net_policy;
 #define X509_KEY_BITS 3072            /* of keys that we make, unless told otherwise */
 #define X509_EXPIRY_WARNING_DAYS 30   /* before a certificate ends people are told */
 #define X509_EXPIRY_WARNING_MS (X509_EXPIRY_WARNING_DAYS * CLOCK_DAY_MS)
-#define X509_PROBE_KEY_BITS 2048 /* of a key for a test only, thrown away at once: made several times faster */
+#define X509_PROBE_KEY_BITS 2048 /* of a key for a test only, that nobody trusts: made several times faster */
 
 /* What a person needs to see to decide whether to trust a certificate. Texts are malloc'ed, never NULL. */
 struct x509_info {

@@ -121,11 +121,33 @@ static void look_at_certificate(struct link *link, struct vc_status *s) {
         s->vc.has_pin ? !memcmp(s->seen.sha256, s->vc.pin_sha256, sizeof(s->vc.pin_sha256)) : s->about.instance_uuid != NULL;
 }
 
-/* Any certificate does for a probe; ours is used when there is one, since it is also shown. Not at another vCenter than ours. */
+#define PROBE_DAYS 30
+#define PROBE_MS (7 * CLOCK_DAY_MS) /* until another one is made */
+
+/* Any certificate does for a probe: all have the same one, since a key takes longer than all questions of a look. */
+static int copy_probe(struct login_credential *out, struct err *err) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct login_credential made;
+    static int64_t made_at_ms; /* monotonic clock */
+    static const struct x509_request request = {
+        .common_name = "probe", .organization = "Harmony KaaS", .valid_days = PROBE_DAYS, .key_bits = X509_PROBE_KEY_BITS};
+    LOCKED(&lock);
+    int rc = 0;
+    if (!made.cert_pem || clock_mono_ms() - made_at_ms >= PROBE_MS) {
+        login_credential_done(&made);
+        rc = x509_make_self_signed(&request, &made.cert_pem, &made.key_pem, err);
+        made_at_ms = clock_mono_ms();
+    }
+    if (rc)
+        return rc;
+    out->cert_pem = str_dup(made.cert_pem);
+    out->key_pem = str_dup(made.key_pem);
+    return out->cert_pem && out->key_pem ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* Our own certificate is used when there is one, since it is also shown. Not at another vCenter than ours. */
 static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_vcenter, struct err *err) {
     const struct platform_options *options = &link_env(link)->options;
-    struct x509_request request = {
-        .common_name = "probe", .organization = "Harmony KaaS", .valid_days = 1, .key_bits = X509_PROBE_KEY_BITS};
     _cleanup_done_(login_material_done) struct login_material material = {0};
     struct login_credential probe = {0}, *with = &material.active;
     bool is_account;
@@ -136,7 +158,7 @@ static int ask_strategies(struct link *link, struct vc_status *s, bool is_right_
         rc = x509_parse_pem(material.active.cert_pem, &s->certificate, err);
     } else if (!rc) {
         with = &probe;
-        rc = x509_make_self_signed(&request, &probe.cert_pem, &probe.key_pem, err);
+        rc = copy_probe(&probe, err);
     }
     if (!rc && !s->vc.extension_key)
         s->vc.extension_key = str_dup(options->extension_key);
