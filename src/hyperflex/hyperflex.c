@@ -34,7 +34,7 @@ static int hyperflex_try_both(struct hx_visit *v, const char *hx_id, struct err 
     struct publication p = {.h = v->h, .actor = v->actor, .visit = v};
     struct err why = {0};
     int rc = visit_load(v, hx_id, &why);
-    const bool has_peer = rc == ERR_NOT_FOUND && !publish_check_peer(v->h, hx_id, NULL);
+    const bool has_peer = rc == ERR_NOT_FOUND && !peers_check(v->h, hx_id, NULL);
     if (rc && !has_peer)
         return err_move(err, rc, &why);
     rc = publish_begin(&p, hx_id, err);
@@ -173,7 +173,7 @@ static int hyperflex_visit_one(struct hyperflex *h, const struct actor *actor, c
     struct err why = {0};
     older_id[0] = '\0';
     int rc = hx_store_load(h->options.runtime->store, hx_id, &connection, &why);
-    if (rc == ERR_NOT_FOUND && !publish_check_peer(h, hx_id, NULL))
+    if (rc == ERR_NOT_FOUND && !peers_check(h, hx_id, NULL))
         rc = 0;
     if (rc)
         return err_move(err, rc, &why);

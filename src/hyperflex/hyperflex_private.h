@@ -165,6 +165,8 @@ struct peers_request {
     void (*on_header)(void *arg, const char *line, size_t n); /* each header line of an answer; may be NULL */
     void *on_header_arg;
 };
+/* 0 if the HX cluster has a peer, whose sign-in can stand in for a connection. ERR_NOT_FOUND: it has none. */
+int peers_check(struct hyperflex *h, const char *hx_id, struct err *err);
 /* Signs in, for a request or (NULL) to see whether one is let in, and says what came of it, in *out. Blocks (KDC and controller). */
 void peer_sign_in(struct hx_remote *at, const struct hx_peer *peer, const struct peers_request *request,
                   struct hx_peer_result *out, long *status);
@@ -183,8 +185,6 @@ void peers_check_health(struct hyperflex *h, const struct inventory_platform *pl
 
 /* Finds out what is to be published to this HX cluster: p->step. publish_end frees the members in any case. */
 int publish_begin(struct publication *p, const char *hx_id, struct err *err);
-/* 0 if the HX cluster has a peer, whose sign-in can stand in for a connection. ERR_NOT_FOUND: it has none. */
-int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err);
 /* Copies the id of this installation, which never changes. Errors of the store. */
 int publish_get_installation(struct hyperflex *h, char out[UUID_TEXT_BYTES], struct err *err);
 /* The audit line of publishing or withdrawing: result and reason of `what`. */

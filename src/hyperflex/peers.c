@@ -41,6 +41,11 @@ int peers_load(struct hyperflex *h, const char *hx_id, struct hx_peer **out, str
     return peer_store_load(h->options.runtime->store, hx_id, out, err);
 }
 
+int peers_check(struct hyperflex *h, const char *hx_id, struct err *err) {
+    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
+    return peers_load(h, hx_id, &peer, err);
+}
+
 /* A CA that cannot be read is told now, not by the first failure. */
 static int peers_check_trust(const struct hx_peer *peer, struct err *err) {
     const struct http_client_options options = {.trust = {.ca_pem = peer->ca_pem}, .user_agent = "none"};
@@ -109,7 +114,7 @@ static int peers_ask_now(struct hx_remote *at, const struct actor *actor, struct
 
 int peers_test(struct hyperflex *h, const struct actor *actor, const char *hx_id, struct hx_peer **out, struct err *err) {
     struct hx_remote *at = NULL;
-    int rc = publish_check_peer(h, hx_id, err);
+    int rc = peers_check(h, hx_id, err);
     if (!rc)
         rc = hx_remote_get(h, hx_id, &at, err);
     if (rc)

@@ -243,11 +243,6 @@ int publish_request_due(struct hyperflex *h, const struct hx_status_list *status
     return rc;
 }
 
-int publish_check_peer(struct hyperflex *h, const char *hx_id, struct err *err) {
-    _cleanup_(hx_peer_free) struct hx_peer *peer = NULL;
-    return peer_store_load(h->options.runtime->store, hx_id, &peer, err);
-}
-
 /* -- saying it ----------------------------------------------------------------------------------------------------------------- */
 
 struct audit_record publish_line(const struct publication *p, bool is_wanted, const struct audit_event *what) {
@@ -472,7 +467,7 @@ int hyperflex_leave_peer(struct hyperflex *h, const char *hx_id, struct err *err
     _cleanup_(hx_publication_free) struct hx_publication *row = NULL;
     struct hx_remote *at = NULL;
     int rc = hyperflex_load_publication(h, hx_id, &row, err);
-    if (rc || !row->expires_at_ms || publish_check_peer(h, hx_id, NULL) ||
+    if (rc || !row->expires_at_ms || peers_check(h, hx_id, NULL) ||
         hx_store_load(h->options.runtime->store, hx_id, &connection, NULL) != ERR_NOT_FOUND)
         return rc; /* HX holds nothing that came by the peer */
     rc = hx_remote_get(h, hx_id, &at, err);

@@ -15,7 +15,7 @@ static int publish_check_wish(struct publication *p, const char *hx_id, struct e
     _cleanup_(hx_connection_free) struct hx_connection *connection = NULL;
     struct err why = {0};
     int rc = hyperflex_load(p->h, hx_id, &connection, &why);
-    if (rc == ERR_NOT_FOUND && !publish_check_peer(p->h, hx_id, NULL))
+    if (rc == ERR_NOT_FOUND && !peers_check(p->h, hx_id, NULL))
         rc = 0;
     if (rc || p->registration)
         return err_move(err, rc, &why);
