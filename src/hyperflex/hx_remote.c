@@ -98,14 +98,17 @@ static void hx_remote_leave_here(struct hx_remote *at) {
 
 int hx_remote_enter(struct hx_remote *at, bool waits, int64_t most_ms, struct err *err) {
     char name[LEASE_NAME_BYTES];
+    struct err why = {0};
     int rc = hx_remote_enter_here(at, waits, err);
     if (rc)
         return rc;
     (void)snprintf(name, sizeof(name), "hx:%s", at->remote.id);
-    rc = lease_store_take(at->h->options.runtime->store, name, most_ms, &at->fence, err);
-    if (rc)
-        hx_remote_leave_here(at);
-    return rc;
+    rc = lease_store_take(at->h->options.runtime->store, name, most_ms, &at->fence, &why);
+    if (!rc)
+        return 0;
+    hx_remote_leave_here(at);
+    return rc == ERR_BUSY ? err_set(err, ERR_BUSY, "another replica asks this HX cluster just now; try again shortly")
+                          : err_move(err, rc, &why);
 }
 
 void hx_remote_leave(struct hx_remote *at) {
