@@ -8,7 +8,8 @@ src_port_libport_a_SOURCES = \
     src/port/gzip.h \
     src/port/http_client.c \
     src/port/http_client.h \
-    src/port/http_client_private.h \
+    src/port/http_curl.c \
+    src/port/http_curl.h \
     src/port/json.c \
     src/port/json.h \
     src/port/json_write.c \

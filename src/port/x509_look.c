@@ -4,7 +4,7 @@
 #include <openssl/ssl.h>
 
 #include "cleanup.h"
-#include "http_client_private.h"
+#include "http_curl.h"
 #include "limits.h"
 #include "str.h"
 #include "x509.h"

@@ -36,6 +36,13 @@ struct http_reach {
     char refused[NET_ADDRESS_BYTES]; /* the newest address that it did not allow; "": none */
 };
 
+/* Reads trust and client certificate of `options`; http_tls_done frees. ERR_CONFIG (bad PEM, key does not belong to the certificate), ERR_NOMEM. */
+int http_tls_init(struct http_tls *tls, const struct http_client_options *options, struct err *err);
+void http_tls_done(struct http_tls *tls);
+
+/* Before each exchange: forgets the last outcome and takes the name to check from the URL. ERR_CONFIG for a bad URL, ERR_NOMEM. */
+int http_tls_begin(struct http_tls *tls, const char *url, struct err *err);
+
 /* A failed transfer, for http_curl_error. */
 struct http_outcome {
     CURLcode code;
