@@ -25,7 +25,7 @@ CLEANUP_DEFINE(BIO, BIO_free_all);
  * nor client certificate, reaches a peer that was refused. */
 
 /* Reads all certificates of a PEM text; NULL if there is none or one is malformed. */
-static STACK_OF(X509) * http_client_read_certificates(const char *pem) {
+static STACK_OF(X509) * http_tls_read_certificates(const char *pem) {
     _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, NULL);
     STACK_OF(X509) *list = sk_X509_new_null();
     X509 *cert;
@@ -41,8 +41,8 @@ static STACK_OF(X509) * http_client_read_certificates(const char *pem) {
     return NULL;
 }
 
-static int http_client_init_store(struct http_tls *tls, const char *ca_pem, struct err *err) {
-    STACK_OF(X509) *list = http_client_read_certificates(ca_pem);
+static int http_tls_init_store(struct http_tls *tls, const char *ca_pem, struct err *err) {
+    STACK_OF(X509) *list = http_tls_read_certificates(ca_pem);
     if (!list)
         return err_set(err, ERR_CONFIG, "the CA certificates are not valid PEM");
     tls->store = X509_STORE_new();
@@ -59,7 +59,7 @@ static int http_client_init_store(struct http_tls *tls, const char *ca_pem, stru
 static int init_client_cert(struct http_tls *tls, const char *cert_pem, const char *key_pem, struct err *err) {
     if (!key_pem)
         return err_set(err, ERR_CONFIG, "the client certificate comes without its key");
-    tls->chain = http_client_read_certificates(cert_pem);
+    tls->chain = http_tls_read_certificates(cert_pem);
     if (!tls->chain)
         return err_set(err, ERR_CONFIG, "the client certificate is not valid PEM");
     tls->cert = sk_X509_shift(tls->chain);
@@ -83,7 +83,7 @@ static int init_trust(struct http_tls *tls, const struct http_trust *trust, bool
         memcpy(tls->pin, trust->pin_sha256, sizeof(tls->pin));
         tls->has_pin = true;
     }
-    return trust->ca_pem ? http_client_init_store(tls, trust->ca_pem, err) : 0;
+    return trust->ca_pem ? http_tls_init_store(tls, trust->ca_pem, err) : 0;
 }
 
 void http_tls_done(struct http_tls *tls) {
@@ -138,7 +138,7 @@ int http_tls_begin(struct http_tls *tls, const char *url, struct err *err) {
     return 0;
 }
 
-static bool http_client_is_ip_address(const char *host) {
+static bool http_tls_is_ip_address(const char *host) {
     unsigned char address[16];
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
@@ -147,8 +147,8 @@ static bool is_chain_trusted(struct http_tls *tls, X509_STORE_CTX *ctx) {
     X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(ctx);
     /* RFC 9525 6.3: names stand in subjectAltName; the common name is not looked at */
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    int is_set = http_client_is_ip_address(tls->host) ? X509_VERIFY_PARAM_set1_ip_asc(param, tls->host)
-                                                      : X509_VERIFY_PARAM_set1_host(param, tls->host, 0);
+    int is_set = http_tls_is_ip_address(tls->host) ? X509_VERIFY_PARAM_set1_ip_asc(param, tls->host)
+                                                   : X509_VERIFY_PARAM_set1_host(param, tls->host, 0);
     if (is_set != 1) {
         X509_STORE_CTX_set_error(ctx, X509_V_ERR_OUT_OF_MEM);
         return false;
@@ -163,7 +163,7 @@ static bool is_pin_met(const struct http_tls *tls, X509_STORE_CTX *ctx) {
 }
 
 /* Instead of OpenSSL's own verification (SSL_CTX_set_cert_verify_callback(3)); 1: trusted. */
-static int http_client_verify(X509_STORE_CTX *ctx, void *arg) {
+static int http_tls_verify(X509_STORE_CTX *ctx, void *arg) {
     struct http_tls *tls = arg;
     X509 *leaf = X509_STORE_CTX_get0_cert(ctx);
     unsigned n = sizeof(tls->seen);
@@ -187,7 +187,7 @@ static CURLcode http_tls_setup(CURL *curl, void *ssl_ctx, void *arg) {
     struct http_tls *tls = arg;
     SSL_CTX *ctx = ssl_ctx;
     (void)curl;
-    SSL_CTX_set_cert_verify_callback(ctx, http_client_verify, tls);
+    SSL_CTX_set_cert_verify_callback(ctx, http_tls_verify, tls);
     /* replaces whatever curl's build loads by default, e.g. Debian's /etc/ssl/certs */
     if (tls->store)
         SSL_CTX_set1_cert_store(ctx, tls->store);
@@ -201,7 +201,7 @@ static CURLcode http_tls_setup(CURL *curl, void *ssl_ctx, void *arg) {
     return CURLE_OK;
 }
 
-static const char *http_client_remedy_for(int verify_error) {
+static const char *http_tls_remedy_for(int verify_error) {
     switch (verify_error) {
     case X509_V_ERR_CERT_HAS_EXPIRED: return "renew the server's certificate, or correct this machine's clock";
     case X509_V_ERR_CERT_NOT_YET_VALID: return "correct this machine's clock, or the server's";
@@ -212,7 +212,7 @@ static const char *http_client_remedy_for(int verify_error) {
     }
 }
 
-static enum err_cause http_client_cause_of(int verify_error) {
+static enum err_cause http_tls_cause_of(int verify_error) {
     switch (verify_error) {
     case X509_V_ERR_CERT_HAS_EXPIRED: return ERR_CAUSE_CERTIFICATE_ENDED;
     case X509_V_ERR_CERT_NOT_YET_VALID: return ERR_CAUSE_CERTIFICATE_EARLY;
@@ -239,8 +239,8 @@ static int http_tls_error(const struct http_tls *tls, struct err *err) {
     }
     rc = err_set(err, ERR_TLS, "the certificate of %s is not trusted: %s (SHA-256 %s)", tls->host,
                  X509_verify_cert_error_string(tls->verify_error), seen);
-    (void)err_remedy(err, "%s", http_client_remedy_for(tls->verify_error));
-    (void)err_because(err, http_client_cause_of(tls->verify_error));
+    (void)err_remedy(err, "%s", http_tls_remedy_for(tls->verify_error));
+    (void)err_because(err, http_tls_cause_of(tls->verify_error));
     return rc;
 }
 
@@ -254,7 +254,7 @@ static CURLcode set_numbers(CURL *curl) {
     } numbers[] = {
         {CURLOPT_NOSIGNAL, 1},
         {CURLOPT_FOLLOWLOCATION, 0},
-        {CURLOPT_SSL_VERIFYPEER, 1},      /* judged by the callback http_client_verify; without it nothing would be trusted */
+        {CURLOPT_SSL_VERIFYPEER, 1},      /* judged by the callback http_tls_verify; without it nothing would be trusted */
         {CURLOPT_SSL_VERIFYHOST, 0},      /* the name is checked there, too, since it may differ from the URL's */
         {CURLOPT_SSL_SESSIONID_CACHE, 0}, /* a resumed session skips the callback; certificates are judged every time */
         {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
@@ -351,7 +351,7 @@ static int scheme_error(const struct http_outcome *o, struct err *err) {
     return err_set(err, ERR_CONFIG, "the address of %s is not a usable https URL", o->peer);
 }
 
-static int http_client_describe(const struct http_outcome *o, struct err *err) {
+static int http_curl_describe(const struct http_outcome *o, struct err *err) {
     switch ((int)o->code) {
     case CURLE_OPERATION_TIMEDOUT: return err_set(err, ERR_TIMEOUT, "%s did not answer in time", o->peer);
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -382,7 +382,7 @@ int http_curl_error(const struct http_outcome *outcome, struct err *err) {
         return http_tls_error(outcome->tls, err);
     int rc = proxy_refusal(outcome, err);
     if (!rc)
-        rc = http_client_describe(outcome, err);
+        rc = http_curl_describe(outcome, err);
     if (rc == ERR_UNREACHABLE)
         (void)err_remedy(err, "check address, port, firewall and that the service runs there");
     (void)err_detail(err, "libcurl %d: %s", (int)outcome->code,
