@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cleanup.h"
 #include "http_curl.h"
@@ -20,10 +19,9 @@
 #include "str.h"
 #include "x509.h"
 
-#define HEADER_BYTES_MAX (256U * 1024U) /* all header lines of one exchange */
-#define IDLE_MAX_S 118L                 /* a kept connection is used again within this; libcurl's default */
-#define ONCE_IDLE_MAX_S 5L              /* for what may not be repeated: servers end idle connections, but not so soon */
-#define WAIT_MS 1000                    /* upper bound of one wait; ended early by traffic or cancel */
+#define IDLE_MAX_S 118L    /* a kept connection is used again within this; libcurl's default */
+#define ONCE_IDLE_MAX_S 5L /* for what may not be repeated: servers end idle connections, but not so soon */
+#define WAIT_MS 1000       /* upper bound of one wait; ended early by traffic or cancel */
 
 /* -- the client ---------------------------------------------------------------------------------------------------- */
 
@@ -38,15 +36,12 @@ struct http_client {
     atomic_bool is_canceled; /* set by other threads */
     /* the exchange under way */
     const struct http_exchange *exchange;
+    struct http_head head;
     struct strbuf *reply;
-    size_t reply_bytes, header_bytes;
-    unsigned sent;        /* requests that were begun; curl repeats one whose kept connection turns out to be dead */
-    bool is_final_header; /* between the status line of the final answer and its empty line */
+    size_t reply_bytes;
+    unsigned sent; /* requests that were begun; curl repeats one whose kept connection turns out to be dead */
     bool is_too_large;
-    char coding[32]; /* Content-Encoding of the final answer, which nobody has asked for; "": none */
 };
-
-CLEANUP_DEFINE(struct curl_slist, curl_slist_free_all);
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *arg) {
     struct http_client *client = arg;
@@ -60,42 +55,6 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg) {
     return client->reply->failed ? 0 : n;
 }
 
-/* Compressed by something in between, mostly: an answer in a coding is no text to anybody here. */
-static void note_coding(struct http_client *client, const char *line, size_t n) {
-    static const char name[] = "Content-Encoding:";
-    size_t at = sizeof(name) - 1;
-    if (n < at || strncasecmp(line, name, at) != 0)
-        return;
-    while (at < n && (line[at] == ' ' || line[at] == '\t'))
-        at++;
-    if (n - at != strlen("identity") || strncasecmp(line + at, "identity", n - at) != 0)
-        (void)snprintf(client->coding, sizeof(client->coding), "%.*s", (int)(n - at), line + at);
-}
-
-/* Interim answers (1xx, RFC 9110 15.2) and trailers also come here, one line per call; neither belongs to the final header. */
-static size_t on_header_line(char *bytes, size_t size, size_t count, void *arg) {
-    struct http_client *client = arg;
-    size_t n = size * count, len = n;
-    client->header_bytes += n;
-    if (client->header_bytes > HEADER_BYTES_MAX) {
-        client->is_too_large = true;
-        return 0;
-    }
-    while (len > 0 && (bytes[len - 1] == '\n' || bytes[len - 1] == '\r'))
-        len--;
-    if (len > 9 && !memcmp(bytes, "HTTP/", 5)) {
-        client->is_final_header = bytes[9] != '1'; /* "HTTP/1.1 100 Continue" */
-        return n;
-    }
-    if (len == 0)
-        client->is_final_header = false;
-    if (client->is_final_header)
-        note_coding(client, bytes, len);
-    if (client->is_final_header && client->exchange->on_header)
-        client->exchange->on_header(client->exchange->on_header_arg, bytes, len);
-    return n;
-}
-
 /* Called whenever a request is about to be sent. What may be done only once must not go out again when the connection breaks: nobody knows
  * whether it arrived the first time. */
 static int before_request(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port) {
@@ -107,22 +66,15 @@ static int before_request(void *arg, char *peer_ip, char *own_ip, int peer_port,
 
 static CURLcode http_client_setup(struct http_client *client, const struct http_client_options *o) {
     CURL *curl = client->curl;
-    long connect_ms = o->connect_timeout_ms > 0 ? o->connect_timeout_ms : KAAS_VIM_CONNECT_TIMEOUT_MS;
     CURLcode rc;
     if ((rc = http_curl_setup(curl, &client->tls, &client->reach, client->error_text)) ||
-        (o->proxy && (rc = curl_easy_setopt(curl, CURLOPT_PROXY, o->proxy))) ||
-        (o->proxy && (rc = curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, 1L))) ||
-        (o->unix_socket && (rc = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket))) ||
-        (o->unix_socket && (rc = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https"))) ||
-        (rc = curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_ms)) ||
-        (rc = curl_easy_setopt(curl, CURLOPT_USERAGENT, o->user_agent)) ||
-        (rc = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body)) ||
+        (rc = http_curl_setup_client(curl, o)) || (rc = curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body)) ||
         (rc = curl_easy_setopt(curl, CURLOPT_WRITEDATA, client)) ||
-        (rc = curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header_line)) ||
-        (rc = curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, before_request)) ||
-        (rc = curl_easy_setopt(curl, CURLOPT_PREREQDATA, client)))
+        (rc = curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_head_line)) ||
+        (rc = curl_easy_setopt(curl, CURLOPT_HEADERDATA, &client->head)) ||
+        (rc = curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, before_request)))
         return rc;
-    return curl_easy_setopt(curl, CURLOPT_HEADERDATA, client);
+    return curl_easy_setopt(curl, CURLOPT_PREREQDATA, client);
 }
 
 int http_client_new(const struct http_client_options *options, struct http_client **out, struct err *err) {
@@ -166,32 +118,6 @@ void http_client_free(struct http_client *client) {
     free(client->unix_socket);
     free(client->proxy);
     free(client);
-}
-
-/* Our header lines, without those that curl would add by itself. */
-static int make_headers(const struct http_exchange *exchange, struct curl_slist **out, struct err *err) {
-    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no waiting for "100 Continue" */
-    struct curl_slist *plain =
-        list ? curl_slist_append(list, "Accept-Encoding: identity") : NULL; /* without it any would do (RFC 9110 12.5.3) */
-    if (list && !plain) {
-        curl_slist_free_all(list);
-        list = NULL;
-    }
-    bool has_type = false;
-    for (const char *const *line = exchange->headers; line && *line; line++) {
-        struct curl_slist *longer = strpbrk(*line, "\r\n") || !list ? NULL : curl_slist_append(list, *line);
-        if (!longer) {
-            curl_slist_free_all(list);
-            return err_set(err, ERR_INTERNAL, "a request header cannot be sent");
-        }
-        has_type = has_type || !strncasecmp(*line, "Content-Type:", 13);
-    }
-    if (list && !has_type && !curl_slist_append(list, "Content-Type:")) {
-        curl_slist_free_all(list);
-        list = NULL;
-    }
-    *out = list;
-    return list ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 static bool carries_body(const struct http_exchange *e) {
@@ -258,6 +184,8 @@ static int http_client_fail(struct http_client *client, CURLcode code, struct er
     if (client->is_too_large)
         return err_set(err, ERR_TOO_LARGE, "the answer of %s is larger than %zu bytes", outcome.peer,
                        client->exchange->reply_max_bytes);
+    if (http_head_check(&client->head, outcome.peer, err))
+        return err->code;
     if (client->reply->failed)
         return strbuf_check(client->reply, "answer", err);
     if (code == CURLE_ABORTED_BY_CALLBACK && client->exchange->is_once && client->sent > 1)
@@ -267,15 +195,9 @@ static int http_client_fail(struct http_client *client, CURLcode code, struct er
     return http_curl_error(&outcome, err);
 }
 
-static int fail_coding(const struct http_client *client, struct err *err) {
+static int http_client_check_head(const struct http_client *client, struct err *err) {
     _cleanup_free_ char *peer = peer_of(client);
-    for (const char *c = client->coding; *c; c++)
-        if (*c < ' ' || *c > '~')
-            return err_set(err, ERR_PROTOCOL, "%s answers with a Content-Encoding that nobody has asked for",
-                           peer ? peer : "the peer");
-    (void)err_set(err, ERR_PROTOCOL, "%s answers with Content-Encoding \"%s\", which nobody has asked for",
-                  peer ? peer : "the peer", client->coding);
-    return err_remedy(err, "see that no proxy or balancer in between compresses its answers");
+    return http_head_check(&client->head, peer ? peer : "the peer", err);
 }
 
 int http_client_run(struct http_client *client, const struct http_exchange *exchange, struct strbuf *reply, long *status,
@@ -286,22 +208,22 @@ int http_client_run(struct http_client *client, const struct http_exchange *exch
         return err_set(err, ERR_CANCELED, "the exchange was given up");
     int rc = http_tls_begin(&client->tls, exchange->url, err);
     if (!rc)
-        rc = make_headers(exchange, &headers, err);
+        rc = http_curl_headers(exchange->headers, &headers, err);
     if (rc)
         return rc;
     client->exchange = exchange;
     client->reply = reply;
-    client->reply_bytes = client->header_bytes = 0;
-    client->is_final_header = client->is_too_large = false;
-    client->sent = 0;
+    client->head = (struct http_head){.on_line = exchange->on_header, .arg = exchange->on_header_arg};
+    client->reply_bytes = client->sent = 0;
+    client->is_too_large = false;
     client->reach = (struct http_reach){.policy = client->reach.policy};
-    client->error_text[0] = client->coding[0] = '\0';
+    client->error_text[0] = '\0';
     CURLcode code = set_exchange(client, exchange, headers);
     if (!code)
         code = http_client_perform(client);
     if (!code)
         code = curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &seen);
-    rc = code ? http_client_fail(client, code, err) : client->coding[0] ? fail_coding(client, err) : 0;
+    rc = code ? http_client_fail(client, code, err) : http_client_check_head(client, err);
     /* the caller's memory must not be reachable after this call */
     (void)curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, NULL);
     (void)curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, NULL);

@@ -10,10 +10,13 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cleanup.h"
+#include "limits.h"
 #include "str.h"
 #include "x509.h"
 
@@ -325,6 +328,18 @@ CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, struct http_reach *re
     return curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error_buffer);
 }
 
+CURLcode http_curl_setup_client(CURL *curl, const struct http_client_options *o) {
+    long connect_ms = o->connect_timeout_ms > 0 ? o->connect_timeout_ms : KAAS_VIM_CONNECT_TIMEOUT_MS;
+    CURLcode rc;
+    if ((o->proxy && (rc = curl_easy_setopt(curl, CURLOPT_PROXY, o->proxy))) ||
+        (o->proxy && (rc = curl_easy_setopt(curl, CURLOPT_HTTPPROXYTUNNEL, 1L))) ||
+        (o->unix_socket && (rc = curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, o->unix_socket))) ||
+        (o->unix_socket && (rc = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https"))) ||
+        (rc = curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_ms)))
+        return rc;
+    return curl_easy_setopt(curl, CURLOPT_USERAGENT, o->user_agent);
+}
+
 /* The answer of a proxy that does not open the tunnel comes as a plain receive error. */
 static int proxy_refusal(const struct http_outcome *o, struct err *err) {
     long status = 0;
@@ -388,4 +403,84 @@ int http_curl_error(const struct http_outcome *outcome, struct err *err) {
     (void)err_detail(err, "libcurl %d: %s", (int)outcome->code,
                      *outcome->text ? outcome->text : curl_easy_strerror(outcome->code));
     return rc;
+}
+
+/* -- header lines of a request and of an answer -------------------------------------------------------------------- */
+
+/* Our header lines, without those that curl would add by itself. */
+int http_curl_headers(const char *const *lines, struct curl_slist **out, struct err *err) {
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no waiting for "100 Continue" */
+    struct curl_slist *plain =
+        list ? curl_slist_append(list, "Accept-Encoding: identity") : NULL; /* without it any would do (RFC 9110 12.5.3) */
+    if (list && !plain) {
+        curl_slist_free_all(list);
+        list = NULL;
+    }
+    bool has_type = false;
+    for (const char *const *line = lines; line && *line; line++) {
+        struct curl_slist *longer = strpbrk(*line, "\r\n") || !list ? NULL : curl_slist_append(list, *line);
+        if (!longer) {
+            curl_slist_free_all(list);
+            return err_set(err, ERR_INTERNAL, "a request header cannot be sent");
+        }
+        has_type = has_type || !strncasecmp(*line, "Content-Type:", 13);
+    }
+    if (list && !has_type && !curl_slist_append(list, "Content-Type:")) {
+        curl_slist_free_all(list);
+        list = NULL;
+    }
+    *out = list;
+    return list ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* Compressed by something in between, mostly: an answer in a coding is no text to anybody here. */
+static void note_coding(struct http_head *head, const char *line, size_t n) {
+    static const char name[] = "Content-Encoding:";
+    size_t at = sizeof(name) - 1;
+    if (n < at || strncasecmp(line, name, at) != 0)
+        return;
+    while (at < n && (line[at] == ' ' || line[at] == '\t'))
+        at++;
+    if (n - at != strlen("identity") || strncasecmp(line + at, "identity", n - at) != 0)
+        (void)snprintf(head->coding, sizeof(head->coding), "%.*s", (int)(n - at), line + at);
+}
+
+/* "HTTP/1.1 100 Continue", "HTTP/2 103 ". */
+static bool is_interim(const char *line, size_t n) {
+    const char *space = memchr(line, ' ', n);
+    return space && space + 1 < line + n && space[1] == '1';
+}
+
+/* Interim answers (1xx, RFC 9110 15.2) and trailers also come here, one line per call; neither belongs to the final header. */
+size_t http_head_line(char *bytes, size_t size, size_t count, void *arg) {
+    struct http_head *head = arg;
+    size_t n = size * count, len = n;
+    head->bytes += n;
+    if (head->bytes > HTTP_HEAD_BYTES_MAX)
+        return 0;
+    while (len > 0 && (bytes[len - 1] == '\n' || bytes[len - 1] == '\r'))
+        len--;
+    if (len > 5 && !memcmp(bytes, "HTTP/", 5)) {
+        head->is_final = !is_interim(bytes, len);
+        return n;
+    }
+    if (len == 0)
+        head->is_final = false;
+    if (head->is_final)
+        note_coding(head, bytes, len);
+    if (head->is_final && head->on_line)
+        head->on_line(head->arg, bytes, len);
+    return n;
+}
+
+int http_head_check(const struct http_head *head, const char *peer, struct err *err) {
+    if (head->bytes > HTTP_HEAD_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the header of the answer of %s is larger than %u bytes", peer, HTTP_HEAD_BYTES_MAX);
+    if (!head->coding[0])
+        return 0;
+    for (const char *c = head->coding; *c; c++)
+        if (*c < ' ' || *c > '~')
+            return err_set(err, ERR_PROTOCOL, "%s answers with a Content-Encoding that nobody has asked for", peer);
+    (void)err_set(err, ERR_PROTOCOL, "%s answers with Content-Encoding \"%s\", which nobody has asked for", peer, head->coding);
+    return err_remedy(err, "see that no proxy or balancer in between compresses its answers");
 }

@@ -6,6 +6,7 @@
 #include <openssl/x509.h>
 #include <stdbool.h>
 
+#include "cleanup.h"
 #include "digest.h"
 #include "err.h"
 #include "http_client.h"
@@ -57,5 +58,31 @@ struct http_outcome {
  * judged by `tls`, and no address that `reach` does not allow. Both structs must stay where they are. CURLE_OK or the first failure. */
 CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, struct http_reach *reach, char *error_buffer);
 
+/* Adds what `options` says but for trust and client certificate, which are http_tls_init's. The texts are copied by curl. CURLE_OK or the first failure. */
+CURLcode http_curl_setup_client(CURL *curl, const struct http_client_options *options);
+
+/* Makes curl's list of the header lines to send from `lines`, ended by NULL (NULL: none). The caller frees by curl_slist_free_all.
+ * ERR_INTERNAL (a line end inside a line), ERR_NOMEM. */
+int http_curl_headers(const char *const *lines, struct curl_slist **out, struct err *err);
+
+CLEANUP_DEFINE(struct curl_slist, curl_slist_free_all);
+
 /* Turns a failed transfer into an error: ERR_TLS, ERR_TIMEOUT, ERR_UNREACHABLE, ERR_PROTOCOL, ERR_CONFIG, ERR_NOMEM. */
 int http_curl_error(const struct http_outcome *outcome, struct err *err);
+
+#define HTTP_HEAD_BYTES_MAX (256U * 1024U) /* all header lines of one exchange */
+
+/* The header lines of the answer to one exchange: CURLOPT_HEADERFUNCTION is http_head_line, its argument is this. All but `on_line` and `arg` is 0 at first. */
+struct http_head {
+    void (*on_line)(void *arg, const char *line,
+                    size_t n); /* for each line of the final answer, without line end; NULL: nobody asks */
+    void *arg;
+    size_t bytes;
+    bool is_final;   /* between the status line of the final answer and its empty line */
+    char coding[32]; /* Content-Encoding of the final answer, which nobody has asked for; "": none */
+};
+
+size_t http_head_line(char *bytes, size_t size, size_t count, void *head);
+
+/* ERR_TOO_LARGE for header lines over the limit, ERR_PROTOCOL for an answer in a coding; both name `peer`. */
+int http_head_check(const struct http_head *head, const char *peer, struct err *err);
