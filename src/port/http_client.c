@@ -30,8 +30,7 @@ struct http_client {
     CURLM *multi;
     struct http_tls tls;
     struct http_reach reach;
-    char *proxy; /* without scheme, for messages; NULL: none */
-    char *unix_socket;
+    char *proxy, *unix_socket; /* for messages; NULL: none */
     char error_text[CURL_ERROR_SIZE];
     atomic_bool is_canceled; /* set by other threads */
     /* the exchange under way */
@@ -81,9 +80,7 @@ int http_client_new(const struct http_client_options *options, struct http_clien
     struct http_client *client = calloc(1, sizeof(*client));
     if (!client)
         return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = options->proxy && !str_starts(options->proxy, "http://")
-                 ? err_set(err, ERR_CONFIG, "the proxy must be given as http://host:port")
-                 : http_tls_init(&client->tls, options, err);
+    int rc = http_tls_init(&client->tls, options, err);
     if (rc)
         goto fail;
     client->reach.policy = options->networks;
@@ -92,7 +89,7 @@ int http_client_new(const struct http_client_options *options, struct http_clien
     rc = ERR_NOMEM;
     if (options->unix_socket && !(client->unix_socket = str_dup(options->unix_socket)))
         goto fail_text;
-    if (options->proxy && !(client->proxy = str_dup(options->proxy + strlen("http://"))))
+    if (options->proxy && !(client->proxy = str_dup(options->proxy)))
         goto fail_text;
     if (!client->curl || !client->multi || curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, 1L))
         goto fail_text;
@@ -166,19 +163,8 @@ static CURLcode http_client_perform(struct http_client *client) {
     return rc ? CURLE_OUT_OF_MEMORY : result;
 }
 
-/* "vc.example.com:443", with the proxy where there is one. Caller frees. */
-static char *peer_of(const struct http_client *client) {
-    const char *url = strstr(client->exchange->url, "://"), *at = url ? url + 3 : client->exchange->url;
-    int n = (int)strcspn(at, "/?#");
-    if (client->unix_socket)
-        return str_dup(client->unix_socket);
-    if (client->proxy)
-        return str_format("%.*s through the proxy %s", n, at, client->proxy);
-    return str_format("%.*s", n, at);
-}
-
 static int http_client_fail(struct http_client *client, CURLcode code, struct err *err) {
-    _cleanup_free_ char *peer = peer_of(client);
+    _cleanup_free_ char *peer = http_curl_peer(client->exchange->url, client->unix_socket, client->proxy);
     struct http_outcome outcome = {code,         client->curl,  client->error_text, peer ? peer : "the peer",
                                    &client->tls, &client->reach};
     if (client->is_too_large)
@@ -196,7 +182,7 @@ static int http_client_fail(struct http_client *client, CURLcode code, struct er
 }
 
 static int http_client_check_head(const struct http_client *client, struct err *err) {
-    _cleanup_free_ char *peer = peer_of(client);
+    _cleanup_free_ char *peer = http_curl_peer(client->exchange->url, client->unix_socket, client->proxy);
     return http_head_check(&client->head, peer ? peer : "the peer", err);
 }
 

@@ -102,6 +102,8 @@ void http_tls_done(struct http_tls *tls) {
 
 int http_tls_init(struct http_tls *tls, const struct http_client_options *options, struct err *err) {
     memset(tls, 0, sizeof(*tls));
+    if (options->proxy && !str_starts(options->proxy, "http://"))
+        return err_set(err, ERR_CONFIG, "the proxy must be given as http://host:port");
     /* plain HTTP over a unix socket needs no trust; https there is refused without it by the verify callback */
     int rc = init_trust(tls, &options->trust, options->unix_socket, err);
     if (!rc && options->client_key_pem && !options->client_cert_pem)
@@ -146,17 +148,28 @@ static bool http_tls_is_ip_address(const char *host) {
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
 
-static bool is_chain_trusted(struct http_tls *tls, X509_STORE_CTX *ctx) {
-    X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(ctx);
-    /* RFC 9525 6.3: names stand in subjectAltName; the common name is not looked at */
+/* RFC 9525 6.3: names stand in subjectAltName; the common name is not looked at. */
+static bool expect_name(X509_VERIFY_PARAM *param, const char *host) {
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    int is_set = http_tls_is_ip_address(tls->host) ? X509_VERIFY_PARAM_set1_ip_asc(param, tls->host)
-                                                   : X509_VERIFY_PARAM_set1_host(param, tls->host, 0);
-    if (is_set != 1) {
-        X509_STORE_CTX_set_error(ctx, X509_V_ERR_OUT_OF_MEM);
-        return false;
+    return http_tls_is_ip_address(host) ? X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1
+                                        : X509_VERIFY_PARAM_set1_host(param, host, 0) == 1;
+}
+
+/* Judged by a context over our own store: the one of the handshake may hold another. libcurl keeps the store of one transfer for the next of the same multi
+ * handle (CURLOPT_CA_CACHE_TIMEOUT), and that may be one to another server with another CA. */
+static bool is_chain_trusted(const struct http_tls *tls, X509_STORE_CTX *handshake) {
+    X509_STORE_CTX *ctx = X509_STORE_CTX_new();
+    bool is_trusted = false;
+    X509_STORE_CTX_set_error(handshake, X509_V_ERR_OUT_OF_MEM);
+    if (ctx &&
+        X509_STORE_CTX_init(ctx, tls->store, X509_STORE_CTX_get0_cert(handshake), X509_STORE_CTX_get0_untrusted(handshake)) &&
+        X509_VERIFY_PARAM_set1(X509_STORE_CTX_get0_param(ctx), X509_STORE_CTX_get0_param(handshake)) == 1 &&
+        expect_name(X509_STORE_CTX_get0_param(ctx), tls->host)) {
+        is_trusted = X509_verify_cert(ctx) == 1;
+        X509_STORE_CTX_set_error(handshake, X509_STORE_CTX_get_error(ctx));
     }
-    return X509_verify_cert(ctx) == 1;
+    X509_STORE_CTX_free(ctx);
+    return is_trusted;
 }
 
 static bool is_pin_met(const struct http_tls *tls, X509_STORE_CTX *ctx) {
@@ -191,9 +204,6 @@ static CURLcode http_tls_setup(CURL *curl, void *ssl_ctx, void *arg) {
     SSL_CTX *ctx = ssl_ctx;
     (void)curl;
     SSL_CTX_set_cert_verify_callback(ctx, http_tls_verify, tls);
-    /* replaces whatever curl's build loads by default, e.g. Debian's /etc/ssl/certs */
-    if (tls->store)
-        SSL_CTX_set1_cert_store(ctx, tls->store);
     if (!tls->cert)
         return CURLE_OK;
     if (SSL_CTX_use_certificate(ctx, tls->cert) != 1 || SSL_CTX_use_PrivateKey(ctx, tls->key) != 1)
@@ -338,6 +348,16 @@ CURLcode http_curl_setup_client(CURL *curl, const struct http_client_options *o)
         (rc = curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_ms)))
         return rc;
     return curl_easy_setopt(curl, CURLOPT_USERAGENT, o->user_agent);
+}
+
+char *http_curl_peer(const char *url, const char *unix_socket, const char *proxy) {
+    const char *host = strstr(url, "://"), *at = host ? host + 3 : url;
+    int n = (int)strcspn(at, "/?#");
+    if (unix_socket)
+        return str_dup(unix_socket);
+    if (proxy)
+        return str_format("%.*s through the proxy %s", n, at, proxy + strlen("http://"));
+    return str_format("%.*s", n, at);
 }
 
 /* The answer of a proxy that does not open the tunnel comes as a plain receive error. */

@@ -37,7 +37,7 @@ struct http_reach {
     char refused[NET_ADDRESS_BYTES]; /* the newest address that it did not allow; "": none */
 };
 
-/* Reads trust and client certificate of `options`; http_tls_done frees. ERR_CONFIG (bad PEM, key does not belong to the certificate), ERR_NOMEM. */
+/* Reads trust and client certificate of `options`; http_tls_done frees. ERR_CONFIG (bad PEM, bad proxy, key does not belong to the certificate), ERR_NOMEM. */
 int http_tls_init(struct http_tls *tls, const struct http_client_options *options, struct err *err);
 void http_tls_done(struct http_tls *tls);
 
@@ -60,6 +60,9 @@ CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, struct http_reach *re
 
 /* Adds what `options` says but for trust and client certificate, which are http_tls_init's. The texts are copied by curl. CURLE_OK or the first failure. */
 CURLcode http_curl_setup_client(CURL *curl, const struct http_client_options *options);
+
+/* "vc.example.com:443", with the proxy ("http://host:port", or NULL) where there is one; or the unix socket. For messages. The caller frees; NULL: no memory. */
+char *http_curl_peer(const char *url, const char *unix_socket, const char *proxy);
 
 /* Makes curl's list of the header lines to send from `lines`, ended by NULL (NULL: none). The caller frees by curl_slist_free_all.
  * ERR_INTERNAL (a line end inside a line), ERR_NOMEM. */

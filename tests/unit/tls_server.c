@@ -83,6 +83,8 @@ void test_cert_make(const struct test_cert_request *r, struct test_cert *out) {
     add_extension(cert, cert, NID_basic_constraints, r->is_ca ? "critical,CA:TRUE" : "critical,CA:FALSE");
     if (r->san)
         add_extension(cert, cert, NID_subject_alt_name, r->san);
+    if (r->usage)
+        add_extension(cert, cert, NID_ext_key_usage, r->usage);
     assert_true(X509_sign(cert, r->issuer ? r->issuer->key : key, EVP_sha256()) > 0);
     *out = (struct test_cert){.cert = cert, .key = key};
     BIO *bio = BIO_new(BIO_s_mem());

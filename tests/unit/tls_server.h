@@ -21,6 +21,7 @@ struct test_cert_request {
     const char *common_name;
     const char *san;                /* OpenSSL form "DNS:a,IP:127.0.0.1"; NULL: none */
     const struct test_cert *issuer; /* NULL: self-signed */
+    const char *usage;              /* extended key usage, as "clientAuth"; NULL: any */
     bool is_ca;
     long not_before_s, not_after_s; /* relative to now; both 0: valid from an hour ago for a day */
 };

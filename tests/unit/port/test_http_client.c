@@ -168,6 +168,24 @@ static void test_unknown_ca(void **state) {
     tls_server_stop(server);
 }
 
+/* RFC 5280 4.2.1.12: what is for clients only is no server's certificate. */
+static void test_certificate_for_clients(void **state) {
+    (void)state;
+    struct run r;
+    struct test_cert cert;
+    test_cert_make(
+        &(struct test_cert_request){.common_name = "client", .san = "DNS:localhost", .usage = "clientAuth", .issuer = &ca},
+        &cert);
+    struct tls_server *server = start(&cert);
+    run_begin(&r);
+    run_first(&r, server, "localhost", "/hello");
+    assert_failed(&r, ERR_TLS, "purpose");
+    assert_int_equal(tls_server_requests(server), 0);
+    run_end(&r);
+    tls_server_stop(server);
+    test_cert_done(&cert);
+}
+
 static void test_expired(void **state) {
     (void)state;
     struct run r;
@@ -657,6 +675,7 @@ int main(void) {
         cmocka_unit_test(test_common_name_does_not_count),
         cmocka_unit_test(test_unknown_ca),
         cmocka_unit_test(test_expired),
+        cmocka_unit_test(test_certificate_for_clients),
         cmocka_unit_test(test_pin),
         cmocka_unit_test(test_pin_to_the_last_bit),
         cmocka_unit_test(test_no_trust_no_client),
