@@ -113,6 +113,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/hyperflex/test_hyperflex \
     tests/unit/inventory/test_inventory_feed \
     tests/unit/port/test_http_client \
+    tests/unit/port/test_http_stream \
     tests/unit/port/test_net_look \
     tests/unit/port/test_seal \
     tests/unit/port/test_x509 \
