@@ -99,9 +99,9 @@ def test_of_twenty_thousand_a_page_is_read(mock: MockKaasd, make_page: MakePage)
     mock.world.clusters = [cluster(f"c-{n:05}", "ready", [EAST]) for n in range(20_000)]
     watched = make_page()
     page = watched.page
+    page.route("**/v2/clusters?*wait=*", lambda route: None)  # the stand-in would look through all of them again and again
     page.goto(f"{mock.url}/ui/")
     asked = calls(page)
-    page.route("**/v2/clusters?*wait=*", lambda route: None)  # the stand-in would look through all of them again and again
     watched.fill_and_submit("admin", "secret")
     expect(page.get_by_text("1 – 50 of 20,000")).to_be_visible()
     page.get_by_role("button", name="Page 400", exact=True).click()
@@ -270,8 +270,10 @@ def test_the_file_has_all_rows_that_fit(many: MockKaasd, make_page: MakePage) ->
 
 
 def test_the_file_that_cannot_be_had(mock: MockKaasd, make_page: MakePage) -> None:
-    page = opened(mock, make_page).page
+    watched = make_page()
+    page = watched.page
     page.route("**/v2/clusters?*limit=500*", lambda route: route.abort())
+    watched.sign_in(mock.url, "admin", "secret")
     page.get_by_role("button", name="Export CSV").click()
     expect(page.get_by_role("alert")).to_contain_text("The export did not work")
     expect(rows(page)).to_have_count(10)
@@ -424,11 +426,11 @@ def test_the_endpoint_is_copied(mock: MockKaasd, make_page: MakePage) -> None:
 def test_first_rows_are_waited_for_without_saying_that_there_are_none(mock: MockKaasd, make_page: MakePage) -> None:
     watched = make_page()
     page = watched.page
-    page.goto(f"{mock.url}/ui/")
-    page.wait_for_selector("form")
     held = []
     page.route("**/v2/clusters?*limit=50*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - a builtin cannot be marked
-    watched.fill_and_submit("admin", "secret")
+    page.goto(f"{mock.url}/ui/")
+    with page.expect_request("**/v2/clusters?*limit=50*"):
+        watched.fill_and_submit("admin", "secret")
     expect(page.get_by_role("status").filter(has_text="Loading clusters")).to_be_visible()
     expect(page.locator(".skeleton")).to_be_visible()
     expect(page.locator("kaas-empty")).to_have_count(0)

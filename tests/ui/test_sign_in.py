@@ -110,13 +110,13 @@ def test_a_service_that_is_away_takes_nothing_but_the_password(many: MockKaasd, 
     watched = make_page()
     page = watched.page
     page.clock.install()
+    page.route("**/v2/login/password", lambda route: route.abort() if how == "away" else None, times=1)
     page.goto(f"{many.url}/ui/")
     watched.choose("vCenter account")
     vcenter = page.get_by_role("textbox", name="vCenter", exact=True)
     name, password = page.get_by_label("User name"), page.get_by_label("Password")
     for field, text in ((vcenter, "vc.example.com"), (name, "anna@vsphere.local"), (password, "secret")):
         field.fill(text)
-    page.route("**/v2/login/password", lambda route: route.abort() if how == "away" else None, times=1)
     with page.expect_request("**/v2/login/password"):
         page.keyboard.press("Enter")
     if how == "silent":
@@ -251,10 +251,11 @@ def test_a_password_can_be_read_until_it_is_sent(mock: MockKaasd, make_page: Mak
 
 def test_an_answer_after_signing_out_asks_for_nothing(mock: MockKaasd, make_page: MakePage) -> None:
     """The list has gone by then, and follows nothing in nobody's name: the stand-in counts a request without a token as a breach."""
-    watched = opened(mock, make_page)
+    watched = make_page()
     page = watched.page
     held: list[Route] = []
     page.route("**/v2/hx-clusters?*", lambda route: held.append(route), times=1)  # noqa: PLW0108 - a builtin cannot be marked
+    page.goto(f"{mock.url}/ui/")
     with page.expect_request("**/v2/hx-clusters?*"):
         watched.fill_and_submit("admin", "secret")
     list_shown(page)

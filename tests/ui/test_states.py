@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from threading import Event
 
 import pytest
 from conftest import MakePage
@@ -191,8 +192,11 @@ def test_vcenter_away_is_named_to_administrators(mock: MockKaasd, make_page: Mak
 
 def test_failure_that_is_over_goes_away_by_itself(mock: MockKaasd, make_page: MakePage) -> None:
     """Calls are lost for a while; the page that follows the list finds that the service is fine."""
-    page = signed_in(mock, make_page).page
-    page.route("**/v2/clusters?*limit=50*", lambda route: route.abort())
+    watched, is_lost = make_page(), Event()
+    page = watched.page
+    page.route("**/v2/clusters?*limit=50*", lambda route: route.abort() if is_lost.is_set() else route.continue_())
+    watched.sign_in(mock.url, "admin", "secret")
+    is_lost.set()
     refresh(page)
     failure = page.get_by_text("The list could not be refreshed")
     expect(failure).to_be_visible()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,25 @@ class WatchedPage:
         self.page = page
         self.errors: list[str] = []
         page.add_init_script(WATCH_CSP)
+        self._refuse_late_routes()
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.errors.append(f"exception: {error}"))
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and EXPECTED not in message.text:
             self.errors.append(f"{message.type}: {message.text}")
+
+    def _refuse_late_routes(self) -> None:
+        """Chromium answers that it takes requests before the page's own process knows of it. What an open page sends until then passes by:
+        it is neither taken nor told of as a request. A page that is opened later begins with it."""
+        page, route = self.page, self.page.route
+
+        @wraps(route)
+        def before_the_page_is_opened(*arguments: Any, **options: Any) -> None:
+            assert page.url == "about:blank", f"{page.url} is open: call page.route before goto, or requests pass by (watched.py)"
+            route(*arguments, **options)
+
+        page.route = before_the_page_is_opened
 
     def sign_in(self, url: str, user: str, password: str, vcenter: str | None = None) -> None:
         """Opens the page and signs in; returns when the list has its first answer."""
