@@ -1,4 +1,4 @@
-/* The configuration of kaasd: reading, checking, printing. Layer 1 (config), the only user of libyaml.
+/* The configuration of kaasd: reading, checking, printing. Layer 1 (config).
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * All options stand in one table, options.def; struct config is made from it. (Not named config.h, which is autoconf's.) */

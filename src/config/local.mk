@@ -1,5 +1,5 @@
 noinst_LIBRARIES += src/config/libconfig.a
-src_config_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) $(OWN_MODEL) -iquote $(top_srcdir)/src/config $(YAML_CFLAGS)
+src_config_libconfig_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) $(OWN_MODEL) -iquote $(top_srcdir)/src/config
 src_config_libconfig_a_SOURCES = \
     src/config/config_load.c \
     src/config/config_report.c \

@@ -1,6 +1,6 @@
 noinst_LIBRARIES += src/port/libport.a
 src_port_libport_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE) $(CURL_CFLAGS) $(OPENSSL_CFLAGS) $(JANSSON_CFLAGS) $(XML_CFLAGS) $(CRYPT_CFLAGS) \
-    $(ZLIB_CFLAGS)
+    $(ZLIB_CFLAGS) $(YAML_CFLAGS)
 src_port_libport_a_SOURCES = \
     src/port/digest.c \
     src/port/digest.h \
@@ -33,4 +33,6 @@ src_port_libport_a_SOURCES = \
     src/port/x509_chain.h \
     src/port/x509_look.c \
     src/port/xml.c \
-    src/port/xml.h
+    src/port/xml.h \
+    src/port/yaml.c \
+    src/port/yaml.h

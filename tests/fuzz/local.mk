@@ -7,7 +7,7 @@ FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_fields tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
     tests/fuzz/fuzz_pac tests/fuzz/fuzz_pilot tests/fuzz/fuzz_recv tests/fuzz/fuzz_release tests/fuzz/fuzz_route \
-    tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml
+    tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml tests/fuzz/fuzz_yaml
 noinst_PROGRAMS += $(FUZZ_TARGETS)
 
 # The targets and what they are linked with, without the programs that nobody fuzzes.
@@ -108,4 +108,9 @@ tests_fuzz_fuzz_xml_SOURCES = tests/fuzz/fuzz_xml.c
 tests_fuzz_fuzz_xml_CPPFLAGS = $(FUZZ_CPPFLAGS)
 tests_fuzz_fuzz_xml_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_xml_LDADD = $(LIBS_PORT)
+
+tests_fuzz_fuzz_yaml_SOURCES = tests/fuzz/fuzz_yaml.c
+tests_fuzz_fuzz_yaml_CPPFLAGS = $(FUZZ_CPPFLAGS)
+tests_fuzz_fuzz_yaml_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_yaml_LDADD = $(LIBS_PORT)
 endif

@@ -72,6 +72,7 @@ UNIT_TESTS = \
     tests/unit/port/test_net_addr \
     tests/unit/port/test_signature \
     tests/unit/port/test_xml \
+    tests/unit/port/test_yaml \
     tests/unit/setup/test_backup_file \
     tests/unit/setup/test_backup_health \
     tests/unit/setup/test_masker \
@@ -250,7 +251,7 @@ EXTRA_DIST += tests/integ/forward_clock.map tests/unit/store/with-mariadb
 
 # For the programs of tests/fuzz and bench.
 LIBS_BASE = src/base/libbase.a $(UUID_LIBS)
-LIBS_PORT = src/port/libport.a $(LIBS_BASE) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(ZLIB_LIBS)
+LIBS_PORT = src/port/libport.a $(LIBS_BASE) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(ZLIB_LIBS) $(YAML_LIBS)
 LIBS_MODEL = src/model/libmodel.a
-LIBS_CONFIG = src/config/libconfig.a src/port/libport.a $(LIBS_MODEL) $(LIBS_BASE) $(YAML_LIBS)
+LIBS_CONFIG = src/config/libconfig.a $(LIBS_MODEL) $(LIBS_PORT)
 LIBS_TOKEN = src/token/libtoken.a $(LIBS_MODEL) $(LIBS_PORT) $(CJOSE_LIBS)
