@@ -9,29 +9,10 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "http_options.h"
 #include "strbuf.h"
 
-/* Whom to trust: exactly one of the two for https. With `ca_pem` chain and host name are checked; with `pin_sha256` the leaf
- * certificate must have this SHA-256 over its DER form, and neither chain nor name is looked at. */
-struct http_trust {
-    const char *ca_pem;        /* PEM text, one or more certificates */
-    const uint8_t *pin_sha256; /* 32 bytes */
-    const char *verify_host; /* with ca_pem: name or address the certificate must carry instead of the URL's host; NULL: URL's */
-};
-
 struct http_client;
-struct net_policy;
-
-struct http_client_options {
-    const struct net_policy *networks; /* where it may connect to; outlives the client; NULL: anywhere */
-    struct http_trust trust;           /* copied */
-    const char *unix_socket;           /* connect to this path instead of the URL's host; NULL: no */
-    const char *proxy;                 /* "http://host:port" used by CONNECT; NULL: none at all */
-    const char *client_cert_pem;       /* client certificate and key as PEM texts, held in memory only; both or neither; copied */
-    const char *client_key_pem;
-    const char *user_agent; /* copied */
-    long connect_timeout_ms;
-};
 
 struct http_exchange {
     const char *method; /* "GET", "POST", ... */
@@ -48,9 +29,6 @@ struct http_exchange {
     void (*on_header)(void *arg, const char *line, size_t n);
     void *on_header_arg;
 };
-
-/* Host of a URL without the brackets of an IPv6 address, and its port, that of the scheme if it names none. NULL if the URL is not valid. The caller frees. */
-char *http_url_host(const char *url, unsigned *port);
 
 /* Makes a client with one connection that is kept alive. One thread at a time. ERR_NOMEM, ERR_CONFIG (bad PEM). */
 int http_client_new(const struct http_client_options *options, struct http_client **out, struct err *err);

@@ -9,7 +9,7 @@
 #include "cleanup.h"
 #include "digest.h"
 #include "err.h"
-#include "http_client.h"
+#include "http_options.h"
 #include "net_policy.h"
 
 /* TLS settings and state of a client. PEM texts are parsed when it is made, so that a bad one is reported before anything is sent. */
@@ -85,6 +85,7 @@ struct http_head {
     char coding[32]; /* Content-Encoding of the final answer, which nobody has asked for; "": none */
 };
 
+/* Takes one line (`size` times `count` bytes) as curl hands it over. `count`, or 0, which ends the transfer, above HTTP_HEAD_BYTES_MAX. */
 size_t http_head_line(char *bytes, size_t size, size_t count, void *head);
 
 /* ERR_TOO_LARGE for header lines over the limit, ERR_PROTOCOL for an answer in a coding; both name `peer`. */

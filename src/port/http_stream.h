@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "http_client.h"
+#include "http_options.h"
 
 /* Who reads a transfer. All are called in the one thread, so none may wait for anything: neither for a lock that is held during work, nor for a
  * database or a peer. None may call http_stream_stop or http_streams_free. */

@@ -10,6 +10,7 @@ src_port_libport_a_SOURCES = \
     src/port/http_client.h \
     src/port/http_curl.c \
     src/port/http_curl.h \
+    src/port/http_options.h \
     src/port/http_stream.c \
     src/port/http_stream.h \
     src/port/json.c \

@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "clock.h"
+#include "http_client.h"
 #include "http_stream.h"
 #include "net_policy.h"
 #include "str.h"
