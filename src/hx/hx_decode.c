@@ -266,23 +266,5 @@ int hx_decode_facts(enum hx_answer answer, const char *text, size_t n, struct hx
 /* -- headers ----------------------------------------------------------------------------------------------------------------- */
 
 unsigned hx_decode_retry_after(const char *line, size_t n) {
-    static const char name[] = "Retry-After:";
-    const size_t name_n = sizeof(name) - 1;
-    char digits[20];
-    int64_t seconds = 0;
-    if (n < name_n || strncasecmp(line, name, name_n) != 0)
-        return 0;
-    for (line += name_n, n -= name_n; n && (*line == ' ' || *line == '\t'); n--)
-        line++;
-    for (; n && (line[n - 1] == ' ' || line[n - 1] == '\t'); n--)
-        ;
-    if (n >= sizeof(digits))
-        return HX_RETRY_DEFAULT_S;
-    memcpy(digits, line, n);
-    digits[n] = '\0';
-    if (!str_to_i64(digits, 0, INT64_MAX, &seconds))
-        return HX_RETRY_DEFAULT_S;
-    if (seconds < 1)
-        return 1;
-    return seconds < HX_RETRY_MAX_S ? (unsigned)seconds : HX_RETRY_MAX_S;
+    return http_retry_after_s(line, n, HX_RETRY_DEFAULT_S, HX_RETRY_MAX_S);
 }
