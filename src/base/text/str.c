@@ -14,6 +14,10 @@
 
 #define DISTANCE_BYTES_MAX 64
 
+bool str_span_eq(struct str_span span, const char *text) {
+    return span.n == strlen(text) && (!span.n || !memcmp(span.at, text, span.n));
+}
+
 bool str_eq(const char *a, const char *b) {
     if (!a || !b)
         return a == b;

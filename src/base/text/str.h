@@ -8,6 +8,16 @@
 
 #include "strbuf.h"
 
+/* A text within another one, as a member of a message that was received: not ended by NUL, and as good as the memory that it lies in. `n` 0: none,
+ * whatever `at` is. */
+struct str_span {
+    const char *at;
+    size_t n; /* bytes */
+};
+
+/* True if the span holds the bytes of `text`. */
+bool str_span_eq(struct str_span span, const char *text);
+
 /* True if both are NULL or hold the same bytes. */
 bool str_eq(const char *a, const char *b);
 

@@ -111,6 +111,13 @@ void strbuf_addc(struct strbuf *b, char c) {
     strbuf_add(b, &c, 1);
 }
 
+void strbuf_drop(struct strbuf *b, size_t n) {
+    if (!n)
+        return;
+    b->len -= n;
+    memmove(b->data, b->data + n, b->len + 1);
+}
+
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) {
     va_list args;
     int n;

@@ -41,6 +41,9 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...)        /* append format
 /* Makes room for n more bytes, so that a following add cannot fail. Sets the sticky error when it cannot. */
 void strbuf_reserve(struct strbuf *b, size_t n);
 
+/* Removes the first n bytes (at most len), which were used; the memory stays. */
+void strbuf_drop(struct strbuf *b, size_t n);
+
 /* 0, or the sticky error, described in `err`; `what` names the text for the message ("answer of vCenter"). */
 int strbuf_check(const struct strbuf *b, const char *what, struct err *err);
 

@@ -8,6 +8,10 @@
 
 static void equality(void **state) {
     (void)state;
+    assert_true(str_span_eq((struct str_span){0}, ""));
+    assert_true(str_span_eq((struct str_span){"abc", 2}, "ab"));
+    assert_false(str_span_eq((struct str_span){"abc", 2}, "abc"));
+    assert_false(str_span_eq((struct str_span){"a\0b", 3}, "a"));
     assert_true(str_eq(NULL, NULL));
     assert_false(str_eq(NULL, ""));
     assert_false(str_eq("a", "A"));

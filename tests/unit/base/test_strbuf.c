@@ -33,6 +33,24 @@ static void grows_far(void **state) {
     strbuf_done(&b);
 }
 
+static void what_was_used_is_dropped(void **state) {
+    struct strbuf b;
+    (void)state;
+    strbuf_init(&b, 6);
+    strbuf_drop(&b, 0);
+    assert_string_equal(b.data, "");
+    strbuf_adds(&b, "abcdef");
+    strbuf_drop(&b, 4);
+    assert_string_equal(b.data, "ef");
+    strbuf_adds(&b, "ghij"); /* as much room as before */
+    assert_int_equal(strbuf_check(&b, "text", NULL), 0);
+    assert_string_equal(b.data, "efghij");
+    strbuf_drop(&b, 6);
+    assert_int_equal(b.len, 0);
+    assert_string_equal(b.data, "");
+    strbuf_done(&b);
+}
+
 static void cap_is_exact_and_sticky(void **state) {
     struct strbuf b;
     struct err err = {0};
@@ -109,13 +127,10 @@ static void done_accepts_null_and_zeroes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appends_and_stays_terminated),
-        cmocka_unit_test(grows_far),
-        cmocka_unit_test(cap_is_exact_and_sticky),
-        cmocka_unit_test(huge_requests_do_not_overflow),
-        cmocka_unit_test(steal_hands_over),
-        cmocka_unit_test(reset_wipes_secrets),
-        cmocka_unit_test(done_accepts_null_and_zeroes),
+        cmocka_unit_test(appends_and_stays_terminated),  cmocka_unit_test(grows_far),
+        cmocka_unit_test(what_was_used_is_dropped),      cmocka_unit_test(cap_is_exact_and_sticky),
+        cmocka_unit_test(huge_requests_do_not_overflow), cmocka_unit_test(steal_hands_over),
+        cmocka_unit_test(reset_wipes_secrets),           cmocka_unit_test(done_accepts_null_and_zeroes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
