@@ -8,10 +8,16 @@
 #include "str.h"
 #include "strbuf.h"
 
-/* Nesting is measured before jansson, which recurses, sees the text. Texts that are no JSON may be measured wrongly, in either
- * direction; jansson then refuses them, with its own bound on recursion (2,048). */
-static unsigned measure_depth(const char *text, size_t n) {
-    unsigned depth = 0, deepest = 0;
+struct json_size {
+    unsigned depth;
+    size_t values; /* about: commas and openings */
+};
+
+/* Nesting is measured before jansson, which recurses, sees the text; and values, each of which may take a hundred times the memory of its text ("{},"). Texts
+ * that are no JSON may be measured wrongly, in either direction; jansson then refuses them, with its own bound on recursion (2,048). */
+static struct json_size json_measure(const char *text, size_t n) {
+    struct json_size size = {0};
+    unsigned depth = 0;
     bool in_string = false;
     for (size_t i = 0; i < n; i++) {
         if (in_string) {
@@ -22,13 +28,16 @@ static unsigned measure_depth(const char *text, size_t n) {
         } else if (text[i] == '"') {
             in_string = true;
         } else if (text[i] == '{' || text[i] == '[') {
-            if (++depth > deepest)
-                deepest = depth;
+            size.values++;
+            if (++depth > size.depth)
+                size.depth = depth;
+        } else if (text[i] == ',') {
+            size.values++;
         } else if ((text[i] == '}' || text[i] == ']') && depth > 0) {
             depth--;
         }
     }
-    return deepest;
+    return size;
 }
 
 /* jansson's own texts quote the input, which may hold a password; these do not. */
@@ -45,11 +54,14 @@ static const char *json_describe_fault(enum json_error_code code) {
     }
 }
 
-int json_parse(const char *text, size_t n, json_t **out, struct err *err) {
+static int json_parse_by(const char *text, size_t n, size_t flags, json_t **out, struct err *err) {
+    const struct json_size size = json_measure(text, n);
     json_error_t fault;
-    if (measure_depth(text, n) > KAAS_JSON_DEPTH_MAX)
+    if (size.depth > KAAS_JSON_DEPTH_MAX)
         return err_set(err, ERR_TOO_LARGE, "the JSON text is nested deeper than %d levels", KAAS_JSON_DEPTH_MAX);
-    json_t *value = json_loadb(text, n, JSON_REJECT_DUPLICATES, &fault);
+    if (size.values > KAAS_JSON_VALUES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the JSON text has more than %d values", KAAS_JSON_VALUES_MAX);
+    json_t *value = json_loadb(text, n, flags, &fault);
     if (value) {
         *out = value;
         return 0;
@@ -61,6 +73,14 @@ int json_parse(const char *text, size_t n, json_t **out, struct err *err) {
         return err_set(err, ERR_TOO_LARGE, "the JSON text is nested too deeply");
     return err_set(err, ERR_JSON, "the text is not valid JSON: %s (line %d, column %d)", json_describe_fault(code),
                    fault.line > 0 ? fault.line : 1, fault.column > 0 ? fault.column : 1);
+}
+
+int json_parse(const char *text, size_t n, json_t **out, struct err *err) {
+    return json_parse_by(text, n, JSON_REJECT_DUPLICATES, out, err);
+}
+
+int json_parse_nul(const char *text, size_t n, json_t **out, struct err *err) {
+    return json_parse_by(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, out, err);
 }
 
 const char *json_get_string(const json_t *object, const char *name) {

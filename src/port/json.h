@@ -16,10 +16,13 @@
 CLEANUP_DEFINE(json_t, json_decref);
 #define _cleanup_json_ _cleanup_(json_decref)
 
-/* Parses a whole text: valid UTF-8, no duplicate keys, nothing behind the value, nesting at most KAAS_JSON_DEPTH_MAX, no NUL
- * in strings. The outermost value must be an object or array. Caller json_decref's *out. ERR_JSON with line and column,
- * ERR_TOO_LARGE for depth, ERR_NOMEM. */
+/* Parses a whole text: valid UTF-8, no duplicate keys, nothing behind the value, nesting at most KAAS_JSON_DEPTH_MAX, about
+ * KAAS_JSON_VALUES_MAX values at most, no NUL in strings. The outermost value must be an object or array. Caller json_decref's *out. ERR_JSON with line
+ * and column, ERR_TOO_LARGE for depth and values, ERR_NOMEM. */
 int json_parse(const char *text, size_t n, json_t **out, struct err *err);
+/* As json_parse, for texts that others put into a body which must be readable all the same: NUL is allowed in strings, which are to be read by
+ * json_string_length; in names of members it is not. */
+int json_parse_nul(const char *text, size_t n, json_t **out, struct err *err);
 
 /* One expected member of a closed object, for json_check. */
 enum json_kind { JSON_KIND_STRING, JSON_KIND_INTEGER, JSON_KIND_BOOLEAN, JSON_KIND_OBJECT, JSON_KIND_ARRAY, JSON_KIND_ANY };

@@ -44,6 +44,7 @@
 
 /* JSON from outside */
 #define KAAS_JSON_DEPTH_MAX 32
+#define KAAS_JSON_VALUES_MAX 500000 /* of one text: an empty object takes some 230 bytes */
 #define KAAS_JSON_REPLY_BYTES_MAX (16U * 1024U * 1024U)
 
 /* vCenter */

@@ -102,6 +102,47 @@ static void test_depth(void **state) {
     assert_int_equal(json_parse(quoted, strlen(quoted), &fine, NULL), 0);
 }
 
+/* A small text must not become a hundred times its size in memory. */
+static void test_values(void **state) {
+    (void)state;
+    const size_t fit = KAAS_JSON_VALUES_MAX;
+    json_t *value = NULL;
+    _cleanup_free_ char *text = malloc(2 * fit + 3);
+    assert_non_null(text);
+    text[0] = '[';
+    for (size_t i = 0; i < fit; i++) {
+        text[2 * i + 1] = '1';
+        text[2 * i + 2] = ',';
+    }
+    text[2 * fit] = ']';
+    assert_int_equal(json_parse(text, 2 * fit + 1, &value, NULL), 0);
+    assert_int_equal(json_array_size(value), fit);
+    json_decref(value);
+    text[2 * fit] = ',';
+    text[2 * fit + 1] = '1';
+    text[2 * fit + 2] = ']';
+    assert_refused(text, 2 * fit + 3, ERR_TOO_LARGE, "more than 500000 values");
+    memset(text + 1, ',', fit - 2); /* commas in strings do not count */
+    text[1] = text[fit - 1] = '"';
+    text[fit] = ']';
+    assert_int_equal(json_parse(text, fit + 1, &value, NULL), 0);
+    json_decref(value);
+}
+
+static void test_nul(void **state) {
+    (void)state;
+    const char text[] = "{\"a\":\"x\\u0000y\"}", key[] = "{\"a\\u0000\":1}";
+    _cleanup_json_ json_t *value = NULL;
+    struct err err = {0};
+    assert_refused(text, strlen(text), ERR_JSON, "NUL");
+    assert_int_equal(json_parse_nul(text, strlen(text), &value, NULL), 0);
+    assert_int_equal(json_string_length(json_object_get(value, "a")), 3);
+    assert_memory_equal(json_string_value(json_object_get(value, "a")), "x\0y", 3);
+    json_t *none = NULL;
+    assert_int_equal(json_parse_nul(key, strlen(key), &none, &err), ERR_JSON);
+    assert_non_null(strstr(err.text, "NUL"));
+}
+
 static const struct json_member members[] = {
     {.name = "name", .kind = JSON_KIND_STRING, .is_required = true},
     {.name = "count", .kind = JSON_KIND_INTEGER},
@@ -217,6 +258,8 @@ int main(void) {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_error_quotes_nothing),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_nul),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_write),
