@@ -12,6 +12,8 @@ src_model_libmodel_a_SOURCES = \
     src/model/access/grant.h \
     src/model/hx/hx_connection.c \
     src/model/hx/hx_connection.h \
+    src/model/kubernetes/kube_node.c \
+    src/model/kubernetes/kube_node.h \
     src/model/access/ldap_source.c \
     src/model/access/ldap_source.h \
     src/model/core/member.c \

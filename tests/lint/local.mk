@@ -34,7 +34,7 @@ tests/lint/flags.txt: Makefile
 	$(AM_V_GEN)$(MKDIR_P) tests/lint && { \
 	  for folder in src/base/core src/base/text src/base/time src/base/work; do echo "$$folder $(src_base_libbase_a_CPPFLAGS)"; done; \
 	  echo 'src/port $(src_port_libport_a_CPPFLAGS)'; \
-	  for folder in src/model/access src/model/cluster src/model/core src/model/hx src/model/vsphere; do echo "$$folder $(src_model_libmodel_a_CPPFLAGS)"; done; \
+	  for folder in src/model/access src/model/cluster src/model/core src/model/hx src/model/kubernetes src/model/vsphere; do echo "$$folder $(src_model_libmodel_a_CPPFLAGS)"; done; \
 	  echo 'src/config $(src_config_libconfig_a_CPPFLAGS)'; \
 	  echo 'src/token $(src_token_libtoken_a_CPPFLAGS)'; \
 	  for folder in src/store src/store/audit src/store/core src/store/tables; do echo "$$folder $(src_store_libstore_a_CPPFLAGS)"; done; \

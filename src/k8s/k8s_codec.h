@@ -1,0 +1,71 @@
+/* Reading what a Kubernetes API server sends: lists, pages and watch events, in protobuf or JSON. Inside src/k8s. Layer 2 (k8s).
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Facts: k8s.io/apimachinery meta/v1 (ListMeta, WatchEvent, Status), runtime (Unknown: the envelope behind the four bytes "k8s\0"), and the framing of
+ * watches: a big-endian length of 4 bytes before each event in protobuf, one JSON value after the other otherwise. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cleanup.h"
+#include "err.h"
+#include "kube_node.h"
+#include "strbuf.h"
+
+#define K8S_OBJECT_BYTES_MAX (3U * 1024U * 1024U) /* one event; etcd holds 1.5 MiB an object, JSON of it is larger than protobuf */
+#define K8S_VERSION_BYTES_MAX 63U                 /* a resourceVersion */
+#define K8S_CONTINUE_BYTES_MAX 4096U              /* a continue token */
+#define K8S_STATUS_TEXT_BYTES_MAX 300U            /* of the server's text */
+
+/* What a list says of itself (ListMeta). */
+struct k8s_list_meta {
+    char resource_version[K8S_VERSION_BYTES_MAX + 1];
+    char *continue_token; /* malloc'ed; NULL: the last page */
+};
+void k8s_list_meta_done(struct k8s_list_meta *meta);
+
+/* What the server says of a failure (meta/v1 Status). All empty where the body was no Status. */
+struct k8s_status {
+    int code; /* HTTP status that it names; 0: none */
+    char reason[64]; /* "Expired", "Forbidden", ... */
+    char message[K8S_STATUS_TEXT_BYTES_MAX + 1]; /* printable UTF-8, cut */
+    unsigned retry_after_s; /* details.retryAfterSeconds; 0: none */
+};
+
+enum k8s_event_type { K8S_ADDED, K8S_MODIFIED, K8S_DELETED, K8S_BOOKMARK, K8S_ERROR };
+
+/* One event of a watch of nodes. */
+struct k8s_event {
+    enum k8s_event_type type;
+    char resource_version[K8S_VERSION_BYTES_MAX + 1]; /* of the object; not of K8S_ERROR */
+    bool is_initial_end; /* K8S_BOOKMARK with annotation k8s.io/initial-events-end: "true": all that was there has been told (WatchList) */
+    struct kube_node node;    /* K8S_ADDED, K8S_MODIFIED, K8S_DELETED */
+    struct k8s_status status; /* K8S_ERROR */
+};
+void k8s_event_done(struct k8s_event *event);
+
+/* Pieces of a watch's body on their way to whole events. */
+struct k8s_frames {
+    struct strbuf rest; /* what has come of the next event */
+};
+
+/* Two ways to say the same; both give equal structs for the same objects. */
+struct k8s_codec {
+    const char *list_type;  /* media type for Accept of a list: "application/vnd.kubernetes.protobuf" */
+    const char *watch_type; /* of a watch: "application/vnd.kubernetes.protobuf;stream=watch" */
+    /* Reads a page of nodes: `on_node` is called for each and may take the texts (then sets the node to zero); an error of it ends the reading.
+     * ERR_PROTOCOL: not a NodeList, truncated, a node without name or uid. ERR_TOO_LARGE, ERR_NOMEM. */
+    int (*read_nodes)(const void *bytes, size_t n, int (*on_node)(void *arg, struct kube_node *node, struct err *err), void *arg, struct k8s_list_meta *meta,
+                      struct err *err);
+    /* Takes the next whole event out of what `frames` holds: *event points into it until the next call, *n is its length, 0: not yet whole.
+     * ERR_TOO_LARGE above K8S_OBJECT_BYTES_MAX, ERR_PROTOCOL. */
+    int (*next_frame)(struct k8s_frames *frames, const void **event, size_t *n, struct err *err);
+    /* Reads one event. An unknown type is ERR_PROTOCOL; k8s_event_done frees. */
+    int (*read_event)(const void *bytes, size_t n, struct k8s_event *out, struct err *err);
+};
+extern const struct k8s_codec k8s_codec_protobuf, k8s_codec_json;
+
+/* Reads a Status, in whichever form it came (servers answer errors in JSON even to those who asked for protobuf). Never fails: what is no Status leaves *out empty. */
+void k8s_status_read(const void *bytes, size_t n, struct k8s_status *out);
