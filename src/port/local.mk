@@ -22,6 +22,8 @@ src_port_libport_a_SOURCES = \
     src/port/net_policy.h \
     src/port/passwd.c \
     src/port/passwd.h \
+    src/port/protobuf.c \
+    src/port/protobuf.h \
     src/port/seal.c \
     src/port/seal.h \
     src/port/sealed_file.c \

@@ -70,6 +70,7 @@ UNIT_TESTS = \
     tests/unit/port/test_json \
     tests/unit/port/test_log_json \
     tests/unit/port/test_net_addr \
+    tests/unit/port/test_protobuf \
     tests/unit/port/test_signature \
     tests/unit/port/test_xml \
     tests/unit/port/test_yaml \
@@ -150,7 +151,7 @@ THREAD_TESTS += $(UNIT_THREAD_TESTS)
 
 tests/unit/%.o tests/integ/%.o: AM_CPPFLAGS += $(SEE_ENTRIES) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/src/gss -iquote \
     $(top_srcdir)/src/hx $(OWN_PILOT) -iquote $(top_srcdir)/tests/unit \
-    $(CMOCKA_CFLAGS) $(GSOAP_CFLAGS) -isystem src/vim/gen $(XML_CFLAGS) $(MARIADB_CFLAGS) $(KRB5_CFLAGS) $(CJOSE_CFLAGS) $(OPENSSL_CFLAGS) \
+    $(CMOCKA_CFLAGS) $(GSOAP_CFLAGS) -isystem src/k8s/gen -isystem src/vim/gen $(XML_CFLAGS) $(MARIADB_CFLAGS) $(KRB5_CFLAGS) $(CJOSE_CFLAGS) $(OPENSSL_CFLAGS) \
     -DWSDL_DIR='"$(abs_top_srcdir)/wsdl"'
 LDADD = tests/unit/libhelpers.a src/pilot/libpilot.a $(src_daemon_kaasd_LDADD) $(CMOCKA_LIBS)
 
@@ -251,7 +252,7 @@ EXTRA_DIST += tests/integ/forward_clock.map tests/unit/store/with-mariadb
 
 # For the programs of tests/fuzz and bench.
 LIBS_BASE = src/base/libbase.a $(UUID_LIBS)
-LIBS_PORT = src/port/libport.a $(LIBS_BASE) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(ZLIB_LIBS) $(YAML_LIBS)
+LIBS_PORT = src/port/libport.a $(LIBS_BASE) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(ZLIB_LIBS) $(YAML_LIBS) $(NANOPB_LIBS)
 LIBS_MODEL = src/model/libmodel.a
 LIBS_CONFIG = src/config/libconfig.a $(LIBS_MODEL) $(LIBS_PORT)
 LIBS_TOKEN = src/token/libtoken.a $(LIBS_MODEL) $(LIBS_PORT) $(CJOSE_LIBS)
