@@ -21,7 +21,7 @@ src_daemon_kaasd_SOURCES = \
     src/daemon/wire_metrics.c \
     src/daemon/wire_periodic.c \
     src/daemon/wire_private.h
-LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/hx/libhx.a src/k8s/libkubernetes.a src/vim/libvim.a src/vim/libvim25.a
+LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/hx/libhx.a src/k8s/libk8s.a src/k8s/libkubernetes.a src/vim/libvim.a src/vim/libvim25.a
 LIBS_FOREIGN = $(MARIADB_LIBS) $(GSOAP_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) \
     $(YAML_LIBS) $(CJOSE_LIBS) $(NANOPB_LIBS) $(ZLIB_LIBS) $(LDAP_LIBS) $(KRB5_LIBS)
 src_daemon_kaasd_LDADD = src/api/libapi.a src/auth/libauth.a src/setup/libsetup.a src/updates/libupdates.a src/hyperflex/libhyperflex.a src/vcenter/libvcenter.a \

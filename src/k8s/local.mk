@@ -20,3 +20,13 @@ nodist_src_k8s_libkubernetes_a_SOURCES = src/k8s/gen/kubernetes.pb.c
 src_k8s_libkubernetes_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_BASE)
 src_k8s_libkubernetes_a_CFLAGS = -std=gnu11 $(KAAS_HARD_CFLAGS) $(KAAS_SAN_CFLAGS) -w
 $(src_k8s_libkubernetes_a_OBJECTS): src/k8s/gen/kubernetes.stamp
+
+noinst_LIBRARIES += src/k8s/libk8s.a
+src_k8s_libk8s_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem src/k8s/gen $(SEE_MODEL) -iquote $(top_srcdir)/src/k8s
+src_k8s_libk8s_a_SOURCES = \
+    src/k8s/k8s_codec.c \
+    src/k8s/k8s_codec.h \
+    src/k8s/k8s_protobuf.c \
+    src/k8s/k8s_told.c \
+    src/k8s/k8s_told.h
+$(src_k8s_libk8s_a_OBJECTS): src/k8s/gen/kubernetes.stamp

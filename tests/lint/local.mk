@@ -40,6 +40,7 @@ tests/lint/flags.txt: Makefile
 	  for folder in src/store src/store/audit src/store/core src/store/tables; do echo "$$folder $(src_store_libstore_a_CPPFLAGS)"; done; \
 	  for folder in src/vim/admin src/vim/core src/vim/inventory src/vim/session; do echo "$$folder $(src_vim_libvim_a_CPPFLAGS)"; done; \
 	  echo 'src/hx $(src_hx_libhx_a_CPPFLAGS)'; \
+	  echo 'src/k8s $(src_k8s_libk8s_a_CPPFLAGS)'; \
 	  echo 'src/ldap $(src_ldap_libldap_kaas_a_CPPFLAGS)'; \
 	  echo 'src/gss $(src_gss_libgss_a_CPPFLAGS)'; \
 	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \
