@@ -26,7 +26,9 @@ src_k8s_libk8s_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem src/k8s/gen $(SEE_MODEL) -iq
 src_k8s_libk8s_a_SOURCES = \
     src/k8s/k8s_codec.c \
     src/k8s/k8s_codec.h \
+    src/k8s/k8s_json.c \
     src/k8s/k8s_protobuf.c \
+    src/k8s/k8s_status.c \
     src/k8s/k8s_told.c \
     src/k8s/k8s_told.h
 $(src_k8s_libk8s_a_OBJECTS): src/k8s/gen/kubernetes.stamp

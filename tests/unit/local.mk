@@ -48,6 +48,8 @@ UNIT_TESTS = \
     tests/unit/inventory/test_inventory_snapshot \
     tests/unit/inventory/test_inventory_sources \
     tests/unit/inventory/test_inventory_state \
+    tests/unit/k8s/test_k8s_bad \
+    tests/unit/k8s/test_k8s_codec \
     tests/unit/ldap/test_ldap_text \
     tests/unit/model/test_access_words \
     tests/unit/model/test_cluster \
@@ -150,7 +152,7 @@ TESTS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS)
 THREAD_TESTS += $(UNIT_THREAD_TESTS)
 
 tests/unit/%.o tests/integ/%.o: AM_CPPFLAGS += $(SEE_ENTRIES) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/src/gss -iquote \
-    $(top_srcdir)/src/hx $(OWN_PILOT) -iquote $(top_srcdir)/tests/unit \
+    $(top_srcdir)/src/hx -iquote $(top_srcdir)/src/k8s $(OWN_PILOT) -iquote $(top_srcdir)/tests/unit \
     $(CMOCKA_CFLAGS) $(GSOAP_CFLAGS) -isystem src/k8s/gen -isystem src/vim/gen $(XML_CFLAGS) $(MARIADB_CFLAGS) $(KRB5_CFLAGS) $(CJOSE_CFLAGS) $(OPENSSL_CFLAGS) \
     -DWSDL_DIR='"$(abs_top_srcdir)/wsdl"'
 LDADD = tests/unit/libhelpers.a src/pilot/libpilot.a $(src_daemon_kaasd_LDADD) $(CMOCKA_LIBS)
@@ -162,6 +164,8 @@ tests_unit_libhelpers_a_SOURCES = \
     tests/unit/blocked.h \
     tests/unit/httpd/httpd_fixture.c \
     tests/unit/httpd/httpd_fixture.h \
+    tests/unit/k8s/k8s_forms.c \
+    tests/unit/k8s/k8s_forms.h \
     tests/unit/sid_bytes.h \
     tests/unit/store/store_fixture.c \
     tests/unit/store/store_fixture.h \
