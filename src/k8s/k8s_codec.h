@@ -20,8 +20,8 @@
 
 #define K8S_PAGE_BYTES_MAX (16U * 1024U * 1024U) /* the body of a list: 250 nodes of 64 KiB */
 #define K8S_PAGE_NODES_MAX 5000U                 /* in one list; Kubernetes supports no more in a cluster */
-#define K8S_OBJECT_BYTES_MAX \
-    (3U * 1024U * 1024U)                  /* one event; etcd holds 1.5 MiB an object, JSON of it is larger than protobuf */
+/* one event; etcd holds 1.5 MiB an object, JSON of it is larger than protobuf */
+#define K8S_OBJECT_BYTES_MAX (3U * 1024U * 1024U)
 #define K8S_PIECE_BYTES_MAX (64U * 1024U) /* of a watch's body at a time; libcurl hands on a quarter of it */
 #define K8S_VERSION_BYTES_MAX 63U         /* a resourceVersion */
 #define K8S_CONTINUE_BYTES_MAX 4096U      /* a continue token */
@@ -48,8 +48,8 @@ enum k8s_event_type { K8S_ADDED, K8S_MODIFIED, K8S_DELETED, K8S_BOOKMARK, K8S_ER
 struct k8s_event {
     enum k8s_event_type type;
     char resource_version[K8S_VERSION_BYTES_MAX + 1]; /* of the object; not of K8S_ERROR */
-    bool
-        is_initial_end; /* K8S_BOOKMARK with annotation k8s.io/initial-events-end: "true": all that was there has been told (WatchList) */
+    /* K8S_BOOKMARK with annotation k8s.io/initial-events-end: "true": all that was there has been told (WatchList) */
+    bool is_initial_end;
     struct kube_node node;    /* K8S_ADDED, K8S_MODIFIED, K8S_DELETED */
     struct k8s_status status; /* K8S_ERROR */
 };
@@ -90,5 +90,6 @@ struct k8s_codec {
 };
 extern const struct k8s_codec k8s_codec_protobuf, k8s_codec_json;
 
-/* Reads a Status, in whichever form it came (servers answer errors in JSON even to those who asked for protobuf). Never fails, as read_status. */
+/* Reads a Status, in whichever form it came: an API server answers in the form that was asked for, what stands before it often in JSON. Never fails, as
+ * read_status. */
 void k8s_status_read(const void *bytes, size_t n, struct k8s_status *out);

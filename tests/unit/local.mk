@@ -154,7 +154,7 @@ THREAD_TESTS += $(UNIT_THREAD_TESTS)
 tests/unit/%.o tests/integ/%.o: AM_CPPFLAGS += $(SEE_ENTRIES) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/src/gss -iquote \
     $(top_srcdir)/src/hx -iquote $(top_srcdir)/src/k8s $(OWN_PILOT) -iquote $(top_srcdir)/tests/unit \
     $(CMOCKA_CFLAGS) $(GSOAP_CFLAGS) -isystem src/k8s/gen -isystem src/vim/gen $(XML_CFLAGS) $(MARIADB_CFLAGS) $(KRB5_CFLAGS) $(CJOSE_CFLAGS) $(OPENSSL_CFLAGS) \
-    -DWSDL_DIR='"$(abs_top_srcdir)/wsdl"'
+    -DWSDL_DIR='"$(abs_top_srcdir)/wsdl"' -DCORPUS_DIR='"$(abs_top_srcdir)/tests/fuzz/corpus"'
 LDADD = tests/unit/libhelpers.a src/pilot/libpilot.a $(src_daemon_kaasd_LDADD) $(CMOCKA_LIBS)
 
 # What helps and stands for nothing of the daemon's.
