@@ -116,6 +116,8 @@ UNIT_THREAD_TESTS = \
     tests/unit/hx/test_hx_client \
     tests/unit/hyperflex/test_hyperflex \
     tests/unit/inventory/test_inventory_feed \
+    tests/unit/k8s/test_k8s_client \
+    tests/unit/k8s/test_k8s_watch \
     tests/unit/port/test_http_client \
     tests/unit/port/test_http_stream \
     tests/unit/port/test_net_look \
