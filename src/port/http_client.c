@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cleanup.h"
 #include "http_curl.h"
@@ -234,28 +233,6 @@ int http_client_get_end_point(const struct http_client *client, uint8_t *out, si
 void http_client_cancel(struct http_client *client) {
     atomic_store(&client->is_canceled, true);
     (void)curl_multi_wakeup(client->multi);
-}
-
-unsigned http_retry_after_s(const char *line, size_t n, unsigned default_s, unsigned max_s) {
-    static const char name[] = "Retry-After:";
-    const size_t name_n = sizeof(name) - 1;
-    char digits[20];
-    int64_t seconds = 0;
-    if (n < name_n || strncasecmp(line, name, name_n) != 0)
-        return 0;
-    for (line += name_n, n -= name_n; n && (*line == ' ' || *line == '\t'); n--)
-        line++;
-    for (; n && (line[n - 1] == ' ' || line[n - 1] == '\t'); n--)
-        ;
-    if (n >= sizeof(digits))
-        return default_s;
-    memcpy(digits, line, n);
-    digits[n] = '\0';
-    if (!str_to_i64(digits, 0, INT64_MAX, &seconds))
-        return default_s;
-    if (seconds < 1)
-        return 1;
-    return seconds < max_s ? (unsigned)seconds : max_s;
 }
 
 /* -- start and end of the library ---------------------------------------------------------------------------------- */

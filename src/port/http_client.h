@@ -30,10 +30,6 @@ struct http_exchange {
     void *on_header_arg;
 };
 
-/* Seconds that a header line asks to wait, if it is Retry-After (RFC 9110 10.2.3): 1 to `max_s`, or `default_s` for a date and for what cannot be read.
- * 0: another line. */
-unsigned http_retry_after_s(const char *line, size_t n, unsigned default_s, unsigned max_s);
-
 /* Makes a client with one connection that is kept alive. One thread at a time. ERR_NOMEM, ERR_CONFIG (bad PEM). */
 int http_client_new(const struct http_client_options *options, struct http_client **out, struct err *err);
 

@@ -504,3 +504,25 @@ int http_head_check(const struct http_head *head, const char *peer, struct err *
     (void)err_set(err, ERR_PROTOCOL, "%s answers with Content-Encoding \"%s\", which nobody has asked for", peer, head->coding);
     return err_remedy(err, "see that no proxy or balancer in between compresses its answers");
 }
+
+unsigned http_retry_after_s(const char *line, size_t n, unsigned default_s, unsigned max_s) {
+    static const char name[] = "Retry-After:";
+    const size_t name_n = sizeof(name) - 1;
+    char digits[20];
+    int64_t seconds = 0;
+    if (n < name_n || strncasecmp(line, name, name_n) != 0)
+        return 0;
+    for (line += name_n, n -= name_n; n && (*line == ' ' || *line == '\t'); n--)
+        line++;
+    for (; n && (line[n - 1] == ' ' || line[n - 1] == '\t'); n--)
+        ;
+    if (n >= sizeof(digits))
+        return default_s;
+    memcpy(digits, line, n);
+    digits[n] = '\0';
+    if (!str_to_i64(digits, 0, INT64_MAX, &seconds))
+        return default_s;
+    if (seconds < 1)
+        return 1;
+    return seconds < max_s ? (unsigned)seconds : max_s;
+}

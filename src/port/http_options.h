@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Whom to trust: exactly one of the two for https. With `ca_pem` chain and host name are checked; with `pin_sha256` the leaf
@@ -27,3 +28,7 @@ struct http_client_options {
 
 /* Host of a URL without the brackets of an IPv6 address, and its port, that of the scheme if it names none. NULL if the URL is not valid. The caller frees. */
 char *http_url_host(const char *url, unsigned *port);
+
+/* Seconds that a header line asks to wait, if it is Retry-After (RFC 9110 10.2.3): 1 to `max_s`, or `default_s` for a date and for what cannot be read.
+ * 0: another line. */
+unsigned http_retry_after_s(const char *line, size_t n, unsigned default_s, unsigned max_s);
