@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154
-# A Go toolchain for the programs of tests/vcenter: one of the machine, or one brought from the Go module proxy.
+# A Go toolchain for the programs of tests/vcenter and tests/kube: one of the machine, or one brought from the Go module proxy.
 # Sourced after common.sh and packages.sh. SPDX-License-Identifier: GPL-3.0-or-later
 
-go_least=1.25
+go_least=1.26
 # The toolchain is a module like any other (https://go.dev/doc/toolchain): any older go can fetch it, checked by sum.
-go_brought=v0.0.1-go1.25.4.linux-amd64
-go_brought_sum='h1:5e4fxJf48MqaBmsurT33X8lENq6kLpby4xLNGF0tmEw='
+go_brought=v0.0.1-go1.26.8.linux-amd64
+go_brought_sum='h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM='
 go_home=$cache/go-toolchain
 
 # go_fits PROGRAM: is it new enough?
