@@ -22,8 +22,10 @@ from .run import BUILD, JOBS, LOGS, TOP, Result, run
 
 FUZZ_RUNS = 20000
 PICTURES = BUILD / "pictures"
+KUBE = TOP / "tests/kube"
 SUITE_LIMIT_S = 45 * 60
 BEHIND_LIMIT_S = 2400  # behind others a command may take long without being stuck
+KUBE_LIMIT_S = 3600  # the longest of them, and the last
 WITH_AD = ("--with-ad",)
 TESTS_FAILED = 1  # pytest's exit status: some failed and nothing else went wrong
 
@@ -228,6 +230,29 @@ def go() -> Count:
     return count
 
 
+@cache
+def kube_build() -> tuple[Path, Result]:
+    """Kubernetes' own programs, at the lowest priority: minutes on a machine that has never built them."""
+    return KUBE, run("kube-build", "scripts/kube", "build", "current", limit_s=KUBE_LIMIT_S)
+
+
+@cache
+def kube_builds() -> tuple[Path, Result]:
+    return KUBE, run("kube-builds", "scripts/kube", "build", limit_s=KUBE_LIMIT_S)
+
+
+def kube() -> Count:
+    """Two at a time: a cluster is half a gigabyte, and its start is all computing."""
+    _, built = kube_build()
+    return pytest("kube", "kube", "-n", "2", "--dist", "loadfile", choice=("-m", "not full")) if built.ok else judged(Count(), built)
+
+
+def kube_rest() -> Count:
+    """With the release before as well, which no landing builds."""
+    _, built = kube_builds()
+    return pytest("kube-rest", "kube", choice=("-m", "full")) if built.ok else judged(Count(), built)
+
+
 def page() -> Count:
     folder = TOP / "ui-plugin"
     types = run("page-types", "npm", "run", "lint", cwd=folder)
@@ -386,10 +411,14 @@ SUITES = [
     Suite("integration", "the daemon in a world of its own", integration, "landing", build=integration_build),
     Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
+    # last, since the first time on a machine it waits for a build of minutes
+    Suite("kube", "real Kubernetes, by itself: the world that other tests lean on", kube, "landing", build=kube_build,
+          parts=("tests/kube/", "tests/env/", "scripts/kube", "scripts/lib/", "tests/conftest.py", "pytest.ini", "tests/requirements.txt")),
     Suite("dist", "the source package holds what git tracks", verdict("dist", "scripts/dist-compare"), "landing", behind=True),
     Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
     Suite("integration-rest", "integration tests that are not in a landing, each with its reason", integration_rest, "full"),
+    Suite("kube-rest", "real Kubernetes of the release before", kube_rest, "full"),
     Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
     Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
     Suite("pictures", "the page in every state, home and theme: a picture each, and axe-core", pictures, "full"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +16,17 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 DAY = datetime.timedelta(days=1)
 
 
-def _subject(name: str) -> x509.Name:
+def _subject(name: str, groups: Sequence[str]) -> x509.Name:
     """Most general part first, as in the certificate; written the other way round."""
-    return x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Example"), x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _host(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 @dataclass(frozen=True)
@@ -61,15 +71,21 @@ class ClientCa:
         self.crl_file = folder / "client-crl.pem"
         self.write_crl()
 
-    def issue(self, name: str, *, days: tuple[float, float] = (-1, 90), for_servers: bool = False) -> ClientCert:
-        """`days`: from when to when, counted from now."""
+    def issue(self, name: str, *, days: tuple[float, float] = (-1, 90), for_servers: bool = False, groups: Sequence[str] = ("Example",),
+              hosts: Sequence[str] = ()) -> ClientCert:
+        """`days`: from when to when, counted from now. `groups` are its organizations, by which Kubernetes tells who belongs to what. With
+        `hosts`, addresses or names, it is a server's that may be a client as well, as members of etcd are to each other."""
         key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.datetime.now(datetime.UTC)
-        purpose = ExtendedKeyUsageOID.SERVER_AUTH if for_servers else ExtendedKeyUsageOID.CLIENT_AUTH
-        cert = (x509.CertificateBuilder().subject_name(_subject(name)).issuer_name(self._name).public_key(key.public_key())
-                .serial_number(x509.random_serial_number()).not_valid_before(now + days[0] * DAY).not_valid_after(now + days[1] * DAY)
-                .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
-                .sign(self._key, hashes.SHA256()))
+        purposes = [ExtendedKeyUsageOID.SERVER_AUTH] if for_servers else [ExtendedKeyUsageOID.CLIENT_AUTH]
+        if hosts:
+            purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+        draft = (x509.CertificateBuilder().subject_name(_subject(name, groups)).issuer_name(self._name).public_key(key.public_key())
+                 .serial_number(x509.random_serial_number()).not_valid_before(now + days[0] * DAY).not_valid_after(now + days[1] * DAY)
+                 .add_extension(x509.ExtendedKeyUsage(purposes), critical=False))
+        if hosts:
+            draft = draft.add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
+        cert = draft.sign(self._key, hashes.SHA256())
         stem = f"{name}-{cert.serial_number % 10**8}"
         made = ClientCert(self.folder / f"{stem}.pem", self.folder / f"{stem}.key", cert)
         made.cert_file.write_bytes(cert.public_bytes(serialization.Encoding.PEM))

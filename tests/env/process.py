@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -78,6 +79,23 @@ class Process:
         if self.alive:
             self._popen.send_signal(number)
 
+    def freeze(self) -> None:
+        """It stops answering but keeps its connections; returns when all of its threads stand still. Each goes on until it runs next and
+        takes the signal: a request may still be answered when the signal has been sent."""
+        self.signal(signal.SIGSTOP)
+        self.wait_until(lambda: not any(state in "RSD" for state in self._states()), "its standing still")
+
+    def thaw(self) -> None:
+        self.signal(signal.SIGCONT)
+
+    def _states(self) -> list[str]:
+        """Of its threads, as in ps(1)."""
+        states = []
+        for thread in Path(f"/proc/{self.pid}/task").iterdir():
+            with contextlib.suppress(OSError):  # just ended
+                states.append((thread / "stat").read_text().rpartition(")")[2].split()[0])
+        return states
+
     def stop(self, limit_s: float = STOP_LIMIT_S) -> int:
         """TERM, then a wait; a program that does not end is killed, and that is an error."""
         self.signal(signal.SIGTERM)
@@ -93,6 +111,7 @@ class Process:
         """As power loss would."""
         self.signal(signal.SIGKILL)
         self._popen.wait()
+        self._log.close()
 
     def sanitizer_reports(self) -> list[str]:
         return [line for line in self.log.splitlines() if any(mark in line for mark in REPORTS)]

@@ -1,0 +1,9 @@
+"""Real Kubernetes without machines: etcd, API server and controller manager on loopback, and nodes that a test writes. README.md tells
+how to use it."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from .client import KubeClient, Refused
+from .etcd import Etcd
+from .nodes import Nodes, NodeShape
+from .server import Kube
+
+__all__ = ["Etcd", "Kube", "KubeClient", "NodeShape", "Nodes", "Refused"]
