@@ -4,6 +4,7 @@ how to use it."""
 from .client import KubeClient, Refused
 from .etcd import Etcd
 from .nodes import Nodes, NodeShape
+from .replay import Replay, record
 from .server import Kube
 
-__all__ = ["Etcd", "Kube", "KubeClient", "NodeShape", "Nodes", "Refused"]
+__all__ = ["Etcd", "Kube", "KubeClient", "NodeShape", "Nodes", "Refused", "Replay", "record"]
