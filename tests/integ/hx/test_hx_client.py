@@ -135,14 +135,14 @@ def test_a_change_is_told(place: Place) -> None:
         assert (first, with_it, next(lists)) == (visible_to("viewer-east", EAST), sorted([*first, "new-1"]), first)
 
 
-def sessions_here(place: Place) -> list[str]:
-    return [row["id"] for row in place.world.admin.items("/v2/sessions", principal=VIEWER)]
+def sessions_here(place: Place) -> set[str]:
+    return {row["id"] for row in place.world.admin.items("/v2/sessions", principal=VIEWER)}
 
 
 def test_it_signs_out(place: Place) -> None:
     before = sessions_here(place)
     place.list()
-    assert sessions_here(place) == before
+    assert sessions_here(place) <= before  # one of a client before may end meanwhile: its vCenter session is gone
 
 
 def test_a_session_that_ends_meanwhile_is_told(place: Place) -> None:
