@@ -142,7 +142,13 @@ int name_check_kubernetes_version(const char *version, struct err *err) {
     return ERR_UNPROCESSABLE;
 }
 
-/* Labels of letters, digits and inner hyphens. If the last is a number, it was meant as an IPv4 address and is none. */
+/* If the last label is a number, the host was meant as an IPv4 address, and libcurl takes it for one: 2130706433 and 0x7f.1 are 127.0.0.1. */
+static bool is_number_label(const char *label) {
+    const bool is_hex = label[0] == '0' && (label[1] == 'x' || label[1] == 'X');
+    return is_hex ? !label[2 + strspn(label + 2, DIGITS "abcdefABCDEF")] : !label[strspn(label, DIGITS)];
+}
+
+/* Labels of letters, digits and inner hyphens. */
 static bool is_host_name(const char *host) {
     const char *label = host;
     for (;;) {
@@ -150,7 +156,7 @@ static bool is_host_name(const char *host) {
         if (!n || n > HOST_LABEL_BYTES_MAX || label[0] == '-' || label[n - 1] == '-')
             return false;
         if (!label[n])
-            return label[strspn(label, DIGITS)] != '\0';
+            return !is_number_label(label);
         if (label[n] != '.')
             return false;
         label += n + 1;
