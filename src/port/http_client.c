@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 #include <malloc.h>
+#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdatomic.h>
@@ -254,6 +255,30 @@ static void *wiping_realloc(void *p, size_t n) {
         memcpy(moved, p, had < n ? had : n);
     wiping_free(p);
     return moved;
+}
+
+/* OpenSSL leaves what it has received in its buffers of records, and numbers of keys where it took them from one form into another. */
+static void *openssl_malloc(size_t n, const char *file, int line) {
+    (void)file;
+    (void)line;
+    return malloc(n);
+}
+
+static void *openssl_realloc(void *p, size_t n, const char *file, int line) {
+    (void)file;
+    (void)line;
+    return wiping_realloc(p, n);
+}
+
+static void openssl_free(void *p, const char *file, int line) {
+    (void)file;
+    (void)line;
+    wiping_free(p);
+}
+
+/* OpenSSL takes them only before it has allocated anything (CRYPTO_set_mem_functions(3)), so before main. */
+__attribute__((constructor)) static void http_client_wipe_openssl(void) {
+    (void)CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc, openssl_free);
 }
 
 int http_client_global_init(struct err *err) {

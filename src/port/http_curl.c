@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <strings.h>
 
 #include "cleanup.h"
@@ -402,6 +403,8 @@ static int http_curl_describe(const struct http_outcome *o, struct err *err) {
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_PARTIAL_FILE:
+    case CURLE_HTTP2:        /* behind a GOAWAY that the server does not go on after */
+    case CURLE_HTTP2_STREAM: /* reset by the server */
     case CURLE_RECV_ERROR: return err_set(err, ERR_UNREACHABLE, "the connection to %s broke", o->peer);
     case CURLE_SSL_CONNECT_ERROR: return handshake_error(o, err);
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -525,4 +528,17 @@ unsigned http_retry_after_s(const char *line, size_t n, unsigned default_s, unsi
     if (seconds < 1)
         return 1;
     return seconds < max_s ? (unsigned)seconds : max_s;
+}
+
+bool http_date_ms(const char *line, size_t n, int64_t *out_ms) {
+    char text[64];
+    struct tm parts = {0};
+    if (n < 6 || n >= sizeof(text) || strncasecmp(line, "Date: ", 6) != 0)
+        return false;
+    memcpy(text, line, n);
+    text[n] = 0;
+    if (!strptime(text + 6, "%a, %d %b %Y %H:%M:%S GMT", &parts))
+        return false;
+    *out_ms = (int64_t)timegm(&parts) * 1000;
+    return true;
 }

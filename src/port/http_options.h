@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,3 +33,6 @@ char *http_url_host(const char *url, unsigned *port);
 /* Seconds that a header line asks to wait, if it is Retry-After (RFC 9110 10.2.3): 1 to `max_s`, or `default_s` for a date and for what cannot be read.
  * 0: another line. */
 unsigned http_retry_after_s(const char *line, size_t n, unsigned default_s, unsigned max_s);
+
+/* The time of a header line, if it is Date (RFC 9110 6.6.1), in the one form that is sent today: wall clock, whole seconds. False: another line; *out_ms is left. */
+bool http_date_ms(const char *line, size_t n, int64_t *out_ms);

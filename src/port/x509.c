@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "secret.h"
 #include "str.h"
+#include "strbuf.h"
 #include "uuid.h"
 
 #define TEXT_BYTES_MAX (64U * 1024U) /* of one printed part of a certificate */
@@ -174,6 +175,56 @@ int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err) {
     if (!cert)
         return err_set(err, ERR_UNPROCESSABLE, "the text holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
     return x509_describe(cert, out, err);
+}
+
+int x509_bundle(const char *pem, char **out, struct err *err) {
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, NULL);
+    _cleanup_strbuf_ struct strbuf all;
+    size_t count = 0;
+    strbuf_init(&all, X509_BUNDLE_MAX * TEXT_BYTES_MAX);
+    if (!bio)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (X509 *cert; count <= X509_BUNDLE_MAX && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)); count++) {
+        _cleanup_free_ char *text = pem_text(cert);
+        X509_free(cert);
+        if (!text)
+            return err_set(err, ERR_UNPROCESSABLE, "certificate %zu is too long, or there is no memory for it", count + 1);
+        strbuf_adds(&all, text);
+    }
+    const bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    ERR_clear_error();
+    if (count > X509_BUNDLE_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "there are more than %d certificates", X509_BUNDLE_MAX);
+    if (!is_end)
+        return err_set(err, ERR_UNPROCESSABLE, "certificate %zu cannot be read: it was cut or changed", count + 1);
+    if (!count)
+        return err_set(err, ERR_UNPROCESSABLE, "there is no PEM certificate (-----BEGIN CERTIFICATE-----)");
+    *out = strbuf_steal(&all);
+    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err) {
+    _cleanup_(X509_free) X509 *cert = read_pem(cert_pem);
+    _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(key_pem, X509_PEM_KEYS, NULL);
+    _cleanup_(EVP_PKEY_free) EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, x509_no_passphrase, NULL) : NULL;
+    const bool fits = cert && key && X509_check_private_key(cert, key) == 1;
+    ERR_clear_error();
+    if (!bio)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    if (!cert)
+        return err_set(err, ERR_UNPROCESSABLE, "there is no PEM certificate (-----BEGIN CERTIFICATE-----)");
+    if (!key && (strstr(key_pem, "BEGIN ENCRYPTED PRIVATE KEY") || strstr(key_pem, "4,ENCRYPTED"))) { /* RFC 7468, RFC 1421 */
+        (void)err_set(err, ERR_UNPROCESSABLE, "the private key has a passphrase");
+        return err_remedy(err, "give it without one: openssl pkey -in KEY -out FILE");
+    }
+    if (!key) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "there is no PEM private key that can be read (-----BEGIN PRIVATE KEY-----)");
+        return err_remedy(err, "give the key that the certificate was made for, as PEM");
+    }
+    if (fits)
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "the private key does not belong to the certificate");
+    return err_remedy(err, "give certificate and key that were made together");
 }
 
 bool x509_is_in_system_store(const char *pem) {

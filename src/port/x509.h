@@ -43,6 +43,15 @@ BIO *x509_open_pem(const char *pem, enum x509_pem wanted, bool *has_key);
 /* Reads the first certificate of a PEM text. ERR_UNPROCESSABLE if there is none. */
 int x509_parse_pem(const char *pem, struct x509_info *out, struct err *err);
 
+/* All certificates of a PEM text in their order, as PEM of 64 columns with LF and nothing else. The caller frees *out. ERR_UNPROCESSABLE: none, one that cannot
+ * be read, more than X509_BUNDLE_MAX; ERR_NOMEM. */
+#define X509_BUNDLE_MAX 64
+int x509_bundle(const char *pem, char **out, struct err *err);
+
+/* Whether a private key belongs to the first certificate of a PEM text. ERR_UNPROCESSABLE with a remedy: no certificate, no key that can be read, one with a
+ * passphrase, the key of another certificate; ERR_NOMEM. */
+int x509_check_key(const char *cert_pem, const char *key_pem, struct err *err);
+
 /* True if a certificate of a PEM text is among those that this system trusts for all servers (OpenSSL's default store; SSL_CERT_FILE, SSL_CERT_DIR). */
 bool x509_is_in_system_store(const char *pem);
 

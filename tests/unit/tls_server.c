@@ -149,6 +149,26 @@ static bool read_request(struct conn *c) {
     }
 }
 
+/* Reads the preface of HTTP/2 (RFC 9113 3.4), then frames up to the first HEADERS. */
+static bool read_h2_request(struct conn *c) {
+    const size_t preface = strlen("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), head = 9, type = 3;
+    size_t at = preface;
+    for (c->len = 0;;) {
+        const uint8_t *frame = (const uint8_t *)c->request + at;
+        size_t whole = c->len < at + head ? 0 : head + ((size_t)frame[0] << 16 | (size_t)frame[1] << 8 | frame[2]);
+        if (whole && c->len >= at + whole) {
+            if (frame[type] == 1)
+                return true;
+            at += whole;
+            continue;
+        }
+        long n = get_bytes(c, c->request + c->len, sizeof(c->request) - c->len);
+        if (n <= 0)
+            return false;
+        c->len += (size_t)n;
+    }
+}
+
 static bool is_path(const struct conn *c, const char *path) {
     const char *at = strchr(c->request, ' ');
     size_t n = strlen(path);
@@ -241,6 +261,11 @@ static bool answer(struct conn *c) {
     return answer_special(c);
 }
 
+static bool answer_frames(struct conn *c) {
+    const struct tls_server_options *options = &c->server->options;
+    return put_bytes(c, options->frames, options->frames_bytes) && !options->hangs_up && wait_for_end(c);
+}
+
 static void note_request(struct conn *c) {
     struct tls_server *s = c->server;
     pthread_mutex_lock(&s->lock);
@@ -286,9 +311,9 @@ static void *serve(void *arg) {
         is_open = open_tunnel(c);
     if (is_open)
         is_open = start_tls(c);
-    while (is_open && read_request(c)) {
+    while (is_open && (s->options.frames ? read_h2_request(c) : read_request(c))) {
         note_request(c);
-        is_open = answer(c);
+        is_open = s->options.frames ? answer_frames(c) : answer(c);
     }
     if (c->ssl && is_open)
         SSL_shutdown(c->ssl);
@@ -331,6 +356,15 @@ static int accept_any_cert(int is_ok, X509_STORE_CTX *ctx) {
     return 1;
 }
 
+static int choose_h2(SSL *ssl, const uint8_t **out, uint8_t *n, const uint8_t *offered, unsigned offered_n, void *arg) {
+    static const uint8_t h2[] = {2, 'h', '2'};
+    uint8_t *chosen = NULL;
+    int rc = SSL_select_next_proto(&chosen, n, h2, sizeof(h2), offered, offered_n);
+    (void)ssl, (void)arg;
+    *out = chosen;
+    return rc == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
 static void listen_on(struct tls_server *s) {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
@@ -359,6 +393,8 @@ struct tls_server *tls_server_start(const struct tls_server_options *options) {
         assert_int_equal(SSL_CTX_use_PrivateKey(s->ctx, options->cert->key), 1);
         if (options->asks_client_cert)
             SSL_CTX_set_verify(s->ctx, SSL_VERIFY_PEER, accept_any_cert);
+        if (options->frames)
+            SSL_CTX_set_alpn_select_cb(s->ctx, choose_h2, NULL);
     }
     listen_on(s);
     assert_int_equal(pthread_create(&s->acceptor, NULL, accept_all, s), 0);

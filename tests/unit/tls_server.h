@@ -48,6 +48,10 @@ struct tls_server_options {
      * NULL: the paths above. */
     const char *(*answer)(void *arg, const char *request);
     void *answer_arg;
+    /* Speaks HTTP/2 (by ALPN): after a request it sends these frames, then waits for the client to leave. NULL: HTTP/1.1. */
+    const uint8_t *frames;
+    size_t frames_bytes;
+    bool hangs_up; /* it does not wait */
 };
 
 struct tls_server;

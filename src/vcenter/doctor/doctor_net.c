@@ -72,19 +72,8 @@ void doctor_look_port(struct doctor_visit *v, struct finding *f) {
 
 /* -- certificate ------------------------------------------------------------------------------------------------------------- */
 
-/* The Date header of an answer (RFC 9110 section 6.6.1). */
 static void take_date(void *arg, const char *line, size_t n) {
-    int64_t *out_ms = arg;
-    char text[64];
-    struct tm parts = {0};
-    const char *rest;
-    if (n < 6 || n >= sizeof(text) || strncasecmp(line, "Date: ", 6) != 0)
-        return;
-    memcpy(text, line, n);
-    text[n] = 0;
-    rest = strptime(text + 6, "%a, %d %b %Y %H:%M:%S GMT", &parts);
-    if (rest)
-        *out_ms = (int64_t)timegm(&parts) * 1000;
+    (void)http_date_ms(line, n, arg);
 }
 
 int doctor_get_versions(const struct doctor_visit *v, const struct http_trust *trust, int64_t *date_ms, struct err *err) {

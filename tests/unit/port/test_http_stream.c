@@ -306,6 +306,44 @@ static void test_networks(void **state) {
     tls_server_stop(server);
 }
 
+/* RFC 9113 4.1, of a frame on stream 1 */
+#define FRAME(bytes, type, flags) 0, 0, bytes, type, flags, 0, 0, 0, 1
+#define H2_BEGUN                                                                                 \
+    0, 0, 0, 4, 0, 0, 0, 0, 0,                  /* SETTINGS */                                   \
+        FRAME(1, 1, 4), 0x88,                   /* HEADERS: status 200 (RFC 7541, appendix A) */ \
+        FRAME(5, 0, 0), 'f', 'i', 'r', 's', 't' /* DATA */
+
+/* What an API server does to a watch of HTTP/2: ends it, resets it because its handler gave up, will not go on, or dies. */
+static void test_ends_of_http_2(void **state) {
+    (void)state;
+    static const uint8_t ended[] = {H2_BEGUN, FRAME(0, 0, 1)};
+    static const uint8_t reset[] = {H2_BEGUN, FRAME(4, 3, 0), 0, 0, 0, 2}; /* RST_STREAM, INTERNAL_ERROR */
+    static const uint8_t refused[] = {H2_BEGUN, 0, 0, 8, 7, 0, 0, 0, 0,
+                                      0,        0, 0, 0, 0, 0, 0, 0, 0}; /* GOAWAY, stream 0 was the last */
+    static const uint8_t dies[] = {H2_BEGUN};
+    static const struct {
+        const uint8_t *frames;
+        size_t bytes;
+        int code;
+    } rows[] = {{ended, sizeof(ended), 0},
+                {reset, sizeof(reset), ERR_UNREACHABLE},
+                {refused, sizeof(refused), ERR_UNREACHABLE},
+                {dies, sizeof(dies), ERR_UNREACHABLE}};
+    struct http_client_options options = trusting(&ca);
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        struct tls_server_options server_options = {
+            .cert = &good, .frames = rows[i].frames, .frames_bytes = rows[i].bytes, .hangs_up = rows[i].frames == dies};
+        struct tls_server *server = tls_server_start(&server_options);
+        struct reader r;
+        read_whole(&r, server, &options, "/");
+        assert_ended(&r, rows[i].code, rows[i].code ? "broke" : "");
+        if (!rows[i].code)
+            assert_string_equal(r.body.data, "first");
+        strbuf_done(&r.body);
+        tls_server_stop(server);
+    }
+}
+
 static void test_answers_that_break(void **state) {
     (void)state;
     static const struct {
@@ -443,6 +481,7 @@ int main(void) {
         cmocka_unit_test(test_trust),
         cmocka_unit_test(test_client_certificate),
         cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_ends_of_http_2),
         cmocka_unit_test(test_answers_that_break),
         cmocka_unit_test(test_unreachable_and_proxies),
         cmocka_unit_test(test_what_cannot_begin),
