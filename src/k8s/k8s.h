@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cleanup.h"
 #include "err.h"
@@ -24,9 +25,12 @@ struct k8s_endpoint {
     const struct http_transport *transport; /* of calls; NULL: HTTPS by libcurl */
 };
 
-/* The URL without a slash at its end, or ERR_CONFIG with a remedy: not https, with user, query or fragment, no host, a character that no URL has.
- * *out is malloc'ed. */
+/* The URL without a slash at its end, or ERR_CONFIG with a remedy: not https, with user, query or fragment, a host or port that name_check_https_url
+ * refuses, a character that no URL has. *out is malloc'ed. Where the host may be is judged when it is connected to (net_policy.h). */
 int k8s_url_check(const char *url, char **out, struct err *err);
+
+/* ERR_CONFIG with a remedy for a token that no header holds: empty, too long, or with a character that is not visible ASCII. */
+int k8s_token_check(const char *token, struct err *err);
 
 struct k8s_client;
 
@@ -46,10 +50,12 @@ struct k8s_call {
     const struct strbuf *body; /* with body_type */
     size_t reply_bytes_max;    /* 0: K8S_REPLY_BYTES_MAX */
     long timeout_ms;           /* 0: the endpoint's */
+    int64_t *
+        date_ms; /* gets the server's clock (wall clock, whole seconds) as its answer tells it, 0: it does not; NULL: nobody asks */
 };
 
-/* Sends one call; the body of the answer is appended to `reply`. With `status` NULL only an answer of 200 to 299 is success, and any other is the error that k8s_judge
- * names; else any answer is success and *status its HTTP status. Errors beside: those of http_client_run, with a remedy. A POST is sent once at most. */
+/* Sends one call; the body of the answer is appended to `reply`, of whatever answer. *status (NULL: nobody asks) is its HTTP status, 0 if there was none. Only 200 to 299
+ * is success; any other is the error that k8s_judge names. Errors beside: those of http_client_run, with a remedy. A POST is sent once at most. */
 int k8s_call(struct k8s_client *client, const struct k8s_call *call, struct strbuf *reply, long *status, struct err *err);
 
 /* An answer to `asked` ("GET /api/v1/nodes") of `peer` ("api.example.com:6443") that is not 200 to 299. `body` may hold a Status, whose message, cut at 300 characters,

@@ -7,11 +7,12 @@
 
 #include "k8s_codec.h"
 #include "k8s_private.h"
+#include "names.h"
 #include "secret.h"
 #include "str.h"
 
-#define URL_BYTES_MAX 2048U
 #define TOKEN_BYTES_MAX (16U * 1024U)
+#define K8S_SCHEME "https://"
 
 struct k8s_client {
     const struct http_transport *transport;
@@ -24,34 +25,40 @@ struct k8s_client {
 /* -- the client ---------------------------------------------------------------------------------------------------- */
 
 int k8s_url_check(const char *url, char **out, struct err *err) {
-    unsigned port = 0;
+    struct err why = {0};
     size_t n = strlen(url);
     while (n && url[n - 1] == '/')
         n--;
-    _cleanup_free_ char *base = str_format("%.*s", (int)(n < URL_BYTES_MAX ? n : 0), url);
+    _cleanup_secret_ char *base = strndup(url, n); /* people put passwords into them */
     if (!base)
         return err_set(err, ERR_NOMEM, "out of memory");
-    bool is_plain = str_starts(base, "https://") && base[strlen("https://")] != '/' && !strpbrk(base, "@?#\\\"<>^`{|} ");
-    for (const char *c = base; *c; c++)
-        is_plain = is_plain && *c > ' ' && *c <= '~';
-    _cleanup_free_ char *host = is_plain ? http_url_host(base, &port) : NULL;
-    if (!host || !*host) {
-        (void)err_set(err, ERR_CONFIG, "the address of the API server is not a usable https URL");
-        return err_remedy(err, "give it as in the kubeconfig's \"server\": https://HOST:6443, without user, query or fragment");
+    bool is_plain = !name_check_https_url(base, "the address of the API server", &why) && str_starts(base, K8S_SCHEME);
+    for (const char *c = base; is_plain && *c; c++)
+        is_plain = *c > ' ' && *c <= '~' && !strchr("@?#\\\"<>^`{|}", *c);
+    if (is_plain) {
+        *out = STEAL(base);
+        return 0;
     }
-    *out = STEAL(base);
-    return 0;
+    (void)err_set(err, ERR_CONFIG, "%s", why.code ? why.text : "the address of the API server holds what no plain https URL has");
+    return err_remedy(err, "give it as in the kubeconfig's \"server\": https://HOST:6443, without user, query or fragment");
+}
+
+int k8s_token_check(const char *token, struct err *err) {
+    bool is_good = *token && strlen(token) <= TOKEN_BYTES_MAX;
+    for (; is_good && *token; token++)
+        is_good = *token > ' ' && *token <= '~';
+    if (is_good)
+        return 0;
+    (void)err_set(err, ERR_CONFIG,
+                  "the token for Kubernetes is empty, holds a character that no token has, or is longer than %u bytes",
+                  TOKEN_BYTES_MAX);
+    return err_remedy(err, "give the token as one line, without blanks");
 }
 
 int k8s_authorization(const char *token, char **out, struct err *err) {
-    size_t n = strlen(token);
-    for (size_t i = 0; i < n; i++)
-        if (token[i] <= ' ' || token[i] > '~' || n > TOKEN_BYTES_MAX) {
-            (void)err_set(err, ERR_CONFIG,
-                          "the token for Kubernetes holds a character that no token has, or is longer than %u bytes",
-                          TOKEN_BYTES_MAX);
-            return err_remedy(err, "give the token as one line, without blanks");
-        }
+    int rc = k8s_token_check(token, err);
+    if (rc)
+        return rc;
     *out = str_format("Authorization: Bearer %s", token);
     return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
@@ -114,12 +121,23 @@ const char *k8s_transport_remedy(int code) {
     }
 }
 
+struct k8s_head {
+    unsigned retry_after_s;
+    int64_t date_ms;
+};
+
+static void k8s_client_on_header(void *arg, const char *line, size_t n) {
+    struct k8s_head *head = arg;
+    k8s_note_retry_after(&head->retry_after_s, line, n);
+    (void)http_date_ms(line, n, &head->date_ms);
+}
+
 int k8s_call(struct k8s_client *client, const struct k8s_call *call, struct strbuf *reply, long *status, struct err *err) {
     _cleanup_free_ char *url = str_format("%s%s", client->base, call->path);
     _cleanup_free_ char *accept = str_format("Accept: %s", call->accept ? call->accept : "application/json");
     _cleanup_free_ char *type = str_format("Content-Type: %s", call->body_type ? call->body_type : "");
     const char *headers[4] = {accept};
-    unsigned retry_after_s = 0;
+    struct k8s_head head = {0};
     struct err why = {0};
     long seen = 0;
     size_t n = 1;
@@ -137,21 +155,21 @@ int k8s_call(struct k8s_client *client, const struct k8s_call *call, struct strb
                                            .timeout_ms = call->timeout_ms ? call->timeout_ms : client->call_timeout_ms,
                                            .reply_max_bytes = call->reply_bytes_max ? call->reply_bytes_max : K8S_REPLY_BYTES_MAX,
                                            .is_once = str_eq(call->method, "POST"),
-                                           .on_header = k8s_note_retry_after,
-                                           .on_header_arg = &retry_after_s};
+                                           .on_header = k8s_client_on_header,
+                                           .on_header_arg = &head};
     int rc = client->transport->run(client->conn, &exchange, reply, &seen, &why);
+    if (status)
+        *status = rc ? 0 : seen;
+    if (call->date_ms)
+        *call->date_ms = head.date_ms;
     if (rc) {
         (void)err_remedy(&why, "%s", k8s_transport_remedy(rc));
         return err_move(err, rc, &why);
     }
-    if (status) {
-        *status = seen;
-        return 0;
-    }
     if (seen >= 200 && seen <= 299)
         return 0;
     _cleanup_free_ char *asked = str_format("%s %.*s", call->method, (int)strcspn(call->path, "?"), call->path);
-    return k8s_judge(client->base + strlen("https://"), asked ? asked : call->method, seen, reply, retry_after_s, err);
+    return k8s_judge(client->base + strlen(K8S_SCHEME), asked ? asked : call->method, seen, reply, head.retry_after_s, err);
 }
 
 /* -- answers that are no success ----------------------------------------------------------------------------------- */

@@ -35,5 +35,7 @@ src_k8s_libk8s_a_SOURCES = \
     src/k8s/k8s_told.c \
     src/k8s/k8s_told.h \
     src/k8s/k8s_watch.c \
-    src/k8s/k8s_watch.h
+    src/k8s/k8s_watch.h \
+    src/k8s/kubeconfig.c \
+    src/k8s/kubeconfig.h
 $(src_k8s_libk8s_a_OBJECTS): src/k8s/gen/kubernetes.stamp

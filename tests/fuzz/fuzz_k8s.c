@@ -1,11 +1,14 @@
 /* Fuzz target: what an API server of Kubernetes sends, by both codecs of src/k8s. The first byte chooses: '0' a list in protobuf, '1' in JSON, '2' a watch in
- * protobuf, '3' in JSON (the second byte tells in pieces of how many bytes it comes), '4' a Status. Whatever is accepted keeps what the headers promise.
+ * protobuf, '3' in JSON (the second byte tells in pieces of how many bytes it comes), '4' a Status, '5' the text of /readyz, '6' a version. Whatever is accepted keeps
+ * what the headers promise.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "k8s_codec.h"
+#include "kube_readyz.h"
+#include "kube_version.h"
 #include "str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -142,15 +145,46 @@ static void try_status(const uint8_t *data, size_t n) {
     check_status(&status);
 }
 
+static void try_readyz(const uint8_t *data, size_t n) {
+    struct kube_readyz z = {0};
+    struct err err = {0};
+    int rc = kube_readyz_parse((const char *)data, n, &z, &err);
+    if (rc) {
+        check_error(rc, &err);
+        must(!z.is_there);
+        return;
+    }
+    must(z.is_there && (z.etcd != KUBE_FALSE || z.failed_count));
+    for (size_t i = 0; i < KUBE_READYZ_NAMED_MAX; i++) {
+        must(memchr(z.failed[i], '\0', KUBE_READYZ_NAME_BYTES) && (i < z.failed_count || !z.failed[i][0]));
+        for (const char *c = z.failed[i]; *c; c++)
+            must(*c > ' ' && *c <= '~');
+    }
+}
+
+static void try_version(const uint8_t *data, size_t n) {
+    char *text = strndup((const char *)data, n);
+    struct kube_version v;
+    struct kube_supported s;
+    must(text);
+    if (kube_version_parse(text, &v))
+        must(v.major >= 0 && v.minor >= 0 && v.patch >= 0);
+    kube_version_support(text, INT64_C(1796032800000), &s); /* a day of 2026 */
+    must(strlen(s.upgrade) < sizeof(s.upgrade));
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (!n)
         return 0;
-    switch ((uint8_t)(data[0] - '0') % 5) {
+    switch ((uint8_t)(data[0] - '0') % 7) {
     case 0: try_list(&k8s_codec_protobuf, data + 1, n - 1); break;
     case 1: try_list(&k8s_codec_json, data + 1, n - 1); break;
     case 2: try_watch(&k8s_codec_protobuf, data + 1, n - 1); break;
     case 3: try_watch(&k8s_codec_json, data + 1, n - 1); break;
-    default: try_status(data + 1, n - 1); break;
+    case 4: try_status(data + 1, n - 1); break;
+    case 5: try_readyz(data + 1, n - 1); break;
+    default: try_version(data + 1, n - 1); break;
     }
     return 0;
 }

@@ -5,7 +5,7 @@ EXTRA_DIST += tests/fuzz/corpus
 if FUZZING
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_fields tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_k8s tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
+FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_fields tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_k8s tests/fuzz/fuzz_kubeconfig tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
     tests/fuzz/fuzz_pac tests/fuzz/fuzz_pilot tests/fuzz/fuzz_recv tests/fuzz/fuzz_release tests/fuzz/fuzz_route \
     tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml tests/fuzz/fuzz_yaml
 noinst_PROGRAMS += $(FUZZ_TARGETS)
@@ -48,6 +48,11 @@ tests_fuzz_fuzz_k8s_SOURCES = tests/fuzz/fuzz_k8s.c
 tests_fuzz_fuzz_k8s_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/k8s
 tests_fuzz_fuzz_k8s_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_k8s_LDADD = src/k8s/libk8s.a src/k8s/libkubernetes.a $(LIBS_MODEL) $(LIBS_PORT)
+
+tests_fuzz_fuzz_kubeconfig_SOURCES = tests/fuzz/fuzz_kubeconfig.c
+tests_fuzz_fuzz_kubeconfig_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/k8s
+tests_fuzz_fuzz_kubeconfig_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_kubeconfig_LDADD = src/k8s/libk8s.a src/k8s/libkubernetes.a $(LIBS_MODEL) $(LIBS_PORT)
 
 tests_fuzz_fuzz_ldap_SOURCES = tests/fuzz/fuzz_ldap.c tests/unit/sid_bytes.h
 tests_fuzz_fuzz_ldap_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/ldap -iquote $(top_srcdir)/tests/unit

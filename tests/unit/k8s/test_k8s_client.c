@@ -4,6 +4,7 @@
 
 #include "cleanup.h"
 #include "k8s.h"
+#include "net_policy.h"
 #include "str.h"
 #include "strbuf.h"
 #include "tls_server.h"
@@ -52,6 +53,45 @@ static void test_addresses(void **state) {
         {"https://api.example.com/ x", NULL},
         {"https://api.example.com/\r\nHost: other", NULL},
         {"https://\xc3\xa4.example.com", NULL},
+        {"https://xn--4ca.example.com", "https://xn--4ca.example.com"},
+        {"https://api_1.example.com", NULL},
+        {"https://192.0.2.1:6443", "https://192.0.2.1:6443"},
+        {"https://[::ffff:192.0.2.1]", "https://[::ffff:192.0.2.1]"}, /* judged as IPv4 */
+        {"https://2130706433:6443", NULL},                            /* 127.0.0.1 to libcurl, as the next six */
+        {"https://0x7f000001", NULL},
+        {"https://0x7f.0.0.0x1", NULL},
+        {"https://127.0x.0x0.0X", NULL},
+        {"https://0xylo.0xygen", "https://0xylo.0xygen"},
+        {"https://0177.0.0.1", NULL},
+        {"https://127.1", NULL},
+        {"https://%31%32%37.0.0.1", NULL},
+        {"https://127.0.0.1.", NULL},
+        {"https://0", NULL},
+        {"https://1.2.3.4.5", NULL},
+        {"https://api.example.com.:6443", NULL},
+        {"https://api..example.com", NULL},
+        {"https://.example.com", NULL},
+        {"https://-a.example.com", NULL},
+        {"https://[fe80::1%25eth0]:6443", NULL},
+        {"https://[fe80::1%eth0]:6443", NULL},
+        {"https://[::1", NULL},
+        {"https://[::1]6443", NULL},
+        {"https://[192.0.2.1]:6443", NULL},
+        {"https://[v1.x]:6443", NULL},
+        {"https://2001:db8::1", NULL},
+        {"https://:6443", NULL},
+        {"https://api.example.com:", NULL},
+        {"https://api.example.com:0", NULL},
+        {"https://api.example.com:65535", "https://api.example.com:65535"},
+        {"https://api.example.com:65536", NULL},
+        {"https://api.example.com:+443", NULL},
+        {"https://api.example.com:6443:1", NULL},
+        {"https://a@b:c@api.example.com", NULL},
+        {"https:\\\\api.example.com", NULL},
+        {"https:/api.example.com", NULL},
+        {"//api.example.com", NULL},
+        {"ftp://api.example.com", NULL},
+        {"https://a.example.com,b.example.com", NULL},
         {"", NULL},
     };
     for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
@@ -65,6 +105,50 @@ static void test_addresses(void **state) {
             assert_string_equal(base, rows[i].base);
         else
             assert_true(err.remedy[0] != '\0');
+    }
+}
+
+/* The same judge as for each connection that is opened (net_policy.h), over the host that libcurl reads out of what k8s_url_check takes. */
+static void test_addresses_that_are_not_connected_to(void **state) {
+    (void)state;
+    static const struct {
+        const char *url;
+        bool is_allowed;
+    } rows[] = {
+        {"https://192.0.2.1", true},
+        {"https://10.0.0.1:6443", true},
+        {"https://[2001:db8::1]:6443", true},
+        {"https://[::ffff:10.0.0.1]", true},
+        {"https://127.0.0.1:6443", false},
+        {"https://0.0.0.0", false},
+        {"https://169.254.169.254", false},
+        {"https://224.0.0.1", false},
+        {"https://255.255.255.255", false},
+        {"https://[::]", false},
+        {"https://[::1]:6443", false},
+        {"https://[0:0:0:0:0:0:0:1]", false},
+        {"https://[::127.0.0.1]", false},
+        {"https://[::ffff:127.0.0.1]", false},
+        {"https://[::ffff:7f00:1]", false},
+        {"https://[::FFFF:A9FE:A9FE]", false},
+        {"https://[64:ff9b::127.0.0.1]", false},
+        {"https://[64:ff9b::a9fe:a9fe]", false},
+        {"https://[fe80::1]", false},
+        {"https://[ff02::1]", false},
+        {"https://[fd00:ec2::254]", false},
+    };
+    struct net_policy policy;
+    assert_int_equal(net_policy_init(&policy, "kubernetes.allowed_networks", NULL, NULL), 0);
+    for (size_t i = 0; i < UNIT_COUNT(rows); i++) {
+        _cleanup_free_ char *base = NULL, *host = NULL;
+        struct err err = {0};
+        unsigned port = 0;
+        assert_int_equal(k8s_url_check(rows[i].url, &base, NULL), 0);
+        host = http_url_host(base, &port);
+        assert_non_null(host);
+        int rc = net_policy_check(&policy, host, host, &err);
+        if (rc != (rows[i].is_allowed ? 0 : ERR_UNREACHABLE))
+            fail_msg("%s: %s", rows[i].url, err.text);
     }
 }
 
@@ -149,17 +233,19 @@ static void test_answers(void **state) {
     }
 }
 
-/* Who asks for the status judges by himself: checks of /readyz come with a 500. */
-static void test_a_status_that_is_asked_for(void **state) {
+/* Checks of /readyz come with a 500: its text is there beside the error, and the server's clock. */
+static void test_what_comes_with_an_error(void **state) {
     (void)state;
     struct tls_server *server = start();
     _cleanup_(k8s_client_free) struct k8s_client *client = client_of(server, "", NULL);
     _cleanup_strbuf_ struct strbuf reply;
     long status = 0;
     strbuf_init(&reply, 100000);
-    told = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 12\r\n\r\n[-]etcd fail";
-    struct k8s_call call = {.method = "GET", .path = "/readyz?verbose"};
-    assert_int_equal(k8s_call(client, &call, &reply, &status, NULL), 0);
+    told = "HTTP/1.1 500 Internal Server Error\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 12\r\n\r\n[-]etcd fail";
+    int64_t date_ms = -1;
+    struct k8s_call call = {.method = "GET", .path = "/readyz?verbose", .date_ms = &date_ms};
+    assert_int_equal(k8s_call(client, &call, &reply, &status, NULL), ERR_UPSTREAM);
+    assert_int_equal(date_ms, INT64_C(784111777000)); /* the example of RFC 9110 5.6.7 */
     assert_int_equal(status, 500);
     assert_string_equal(reply.data, "[-]etcd fail");
     tls_server_stop(server);
@@ -182,11 +268,9 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_what_is_sent),
-        cmocka_unit_test(test_tokens_that_no_header_holds),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_a_status_that_is_asked_for),
+        cmocka_unit_test(test_addresses),    cmocka_unit_test(test_addresses_that_are_not_connected_to),
+        cmocka_unit_test(test_what_is_sent), cmocka_unit_test(test_tokens_that_no_header_holds),
+        cmocka_unit_test(test_answers),      cmocka_unit_test(test_what_comes_with_an_error),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
