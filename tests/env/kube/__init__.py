@@ -4,7 +4,9 @@ how to use it."""
 from .client import KubeClient, Refused
 from .etcd import Etcd
 from .nodes import Nodes, NodeShape
+from .probe import WatchProbe
+from .proxy import Proxy
 from .replay import Replay, record
 from .server import Kube
 
-__all__ = ["Etcd", "Kube", "KubeClient", "NodeShape", "Nodes", "Refused", "Replay", "record"]
+__all__ = ["Etcd", "Kube", "KubeClient", "NodeShape", "Nodes", "Proxy", "Refused", "Replay", "WatchProbe", "record"]
