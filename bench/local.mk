@@ -36,8 +36,8 @@ bench_session_open_SOURCES = bench/session_open.c tests/unit/store/store_fixture
 bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) -iquote $(top_srcdir)/tests/unit \
     -iquote $(top_srcdir)/tests/unit/store $(CMOCKA_CFLAGS)
 bench_session_open_LDADD = src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
-EXTRA_DIST += bench/govmomi bench/lib
+EXTRA_DIST += bench/clientgo bench/govmomi bench/lib
 
-bench-programs: $(EXTRA_PROGRAMS) tests/integ/storm_clients tests/integ/forward_clock.so
+bench-programs: $(EXTRA_PROGRAMS) tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/forward_clock.so
 .PHONY: bench-programs
 CLEANFILES += $(EXTRA_PROGRAMS)
