@@ -8,14 +8,30 @@ src_model_libmodel_a_SOURCES = \
     src/model/core/change.h \
     src/model/cluster/cluster.c \
     src/model/cluster/cluster.h \
+    src/model/cluster/host_impact.c \
+    src/model/cluster/host_impact.h \
     src/model/access/grant.c \
     src/model/access/grant.h \
     src/model/hx/hx_connection.c \
     src/model/hx/hx_connection.h \
+    src/model/kubernetes/kube_connection.c \
+    src/model/kubernetes/kube_connection.h \
+    src/model/kubernetes/kube_facts.c \
+    src/model/kubernetes/kube_facts.h \
     src/model/kubernetes/kube_node.c \
     src/model/kubernetes/kube_node.h \
+    src/model/kubernetes/kube_health.c \
+    src/model/kubernetes/kube_health.h \
+    src/model/kubernetes/kube_minors.def \
+    src/model/kubernetes/kube_readyz.c \
+    src/model/kubernetes/kube_readyz.h \
+    src/model/kubernetes/kube_reasons.def \
+    src/model/kubernetes/kube_version.c \
+    src/model/kubernetes/kube_version.h \
     src/model/access/ldap_source.c \
     src/model/access/ldap_source.h \
+    src/model/core/cluster_state.c \
+    src/model/core/cluster_state.h \
     src/model/core/member.c \
     src/model/core/member.h \
     src/model/core/names.c \

@@ -8,28 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube_facts.h"
 #include "names.h"
 #include "str.h"
 #include "uuid.h"
 
 #define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-const char *const cluster_state_words[] = {
-    [CLUSTER_UNKNOWN] = "unknown",   [CLUSTER_CREATING] = "creating", [CLUSTER_READY] = "ready",
-    [CLUSTER_UPDATING] = "updating", [CLUSTER_DEGRADED] = "degraded", [CLUSTER_UNREACHABLE] = "unreachable",
-    [CLUSTER_FAILED] = "failed",     [CLUSTER_DELETING] = "deleting", NULL,
-};
-_Static_assert(ARRAY_COUNT(cluster_state_words) - 1 == CLUSTER_STATE_COUNT, "one word for each state");
-const char *const cluster_state_sources[] = {"declared", "reported", "observed", NULL};
+const char *const cluster_state_sources[] = {"declared", "reported", "asked", "observed", NULL};
 const char *const cluster_placement_sources[] = {"declared", "observed", NULL};
-
-const char *cluster_state_name(enum cluster_state state) {
-    return words_get(cluster_state_words, state, "unknown");
-}
-
-bool cluster_state_parse(const char *word, enum cluster_state *out) {
-    return words_find(cluster_state_words, word, out);
-}
 
 void cluster_done(struct cluster *c) {
     if (!c)
@@ -43,6 +30,8 @@ void cluster_done(struct cluster *c) {
         node_done(&c->nodes[i]);
     free(c->labels);
     free(c->nodes);
+    cluster_kube_done(c->kube);
+    free(c->kube);
     members_done(cluster_members, c, sizeof(*c));
 }
 
@@ -83,6 +72,13 @@ static bool copy_nodes(const struct cluster *from, struct cluster *out) {
     return true;
 }
 
+static bool cluster_copy_kube(const struct cluster *from, struct cluster *out) {
+    if (!from->kube)
+        return true;
+    out->kube = calloc(1, sizeof(*out->kube));
+    return out->kube && !cluster_kube_copy(from->kube, out->kube, NULL);
+}
+
 int cluster_copy(const struct cluster *from, struct cluster *out, struct err *err) {
     struct cluster copy;
     int rc = members_copy(cluster_members, from, &copy, sizeof(copy), "a cluster", err);
@@ -91,8 +87,10 @@ int cluster_copy(const struct cluster *from, struct cluster *out, struct err *er
     copy.placement = (struct object_set){0};
     copy.labels = NULL;
     copy.nodes = NULL;
+    copy.kube = NULL;
     copy.labels_count = copy.nodes_count = 0;
-    if (object_set_copy(&from->placement, &copy.placement, NULL) || !copy_labels(from, &copy) || !copy_nodes(from, &copy)) {
+    if (object_set_copy(&from->placement, &copy.placement, NULL) || !copy_labels(from, &copy) || !copy_nodes(from, &copy) ||
+        !cluster_copy_kube(from, &copy)) {
         cluster_done(&copy);
         return err_set(err, ERR_NOMEM, "no memory for a cluster");
     }
@@ -152,10 +150,11 @@ bool cluster_same(const struct cluster *a, const struct cluster *b) {
            same_nodes(a, b);
 }
 
-static bool same_seen(const struct node_observation *a, const struct node_observation *b) {
+/* NULL: nothing is known. */
+static bool same_facts(const struct member *members, const void *a, const void *b) {
     if (!a || !b)
         return a == b;
-    return !members_difference(observation_members, a, b);
+    return !members_difference(members, a, b);
 }
 
 const char *cluster_difference(const struct cluster *a, const struct cluster *b) {
@@ -168,10 +167,13 @@ const char *cluster_difference(const struct cluster *a, const struct cluster *b)
         return "labels";
     if (!same_nodes(a, b))
         return "nodes";
-    for (size_t i = 0; i < a->nodes_count; i++)
-        if (!same_seen(a->nodes[i].seen, b->nodes[i].seen))
+    for (size_t i = 0; i < a->nodes_count; i++) {
+        if (!same_facts(observation_members, a->nodes[i].seen, b->nodes[i].seen))
             return "nodes.seen";
-    return NULL;
+        if (!same_facts(node_kube_members, a->nodes[i].kube, b->nodes[i].kube))
+            return "nodes.kubernetes";
+    }
+    return same_facts(cluster_kube_members, a->kube, b->kube) ? NULL : "kubernetes";
 }
 
 /* -- rules ----------------------------------------------------------------------------------------------------------------- */
@@ -259,25 +261,31 @@ const char *const node_role_words[] = {
 };
 _Static_assert(ARRAY_COUNT(node_role_words) - 1 == NODE_WORKER + 1, "one word for each role");
 
-/* Texts of an observation that are mostly those of its node; in one block they lie once. */
-static const struct {
-    size_t seen, node;
-} twins[] = {
+/* Texts of what is seen or told of a node that are mostly its own; in one block they lie once. */
+struct twin {
+    size_t beside, node;
+};
+static const struct twin seen_twins[] = {
     {offsetof(struct node_observation, node_id), offsetof(struct node, id)},
     {offsetof(struct node_observation, vcenter_id), offsetof(struct node, vcenter_id)},
     {offsetof(struct node_observation, vm_name), offsetof(struct node, name)},
     {offsetof(struct node_observation, bound_uuid), offsetof(struct node, vm_instance_uuid)},
     {offsetof(struct node_observation, instance_uuid), offsetof(struct node, vm_instance_uuid)},
 };
+static const struct twin kube_twins[] = {
+    {offsetof(struct node_kube, node_id), offsetof(struct node, id)},
+    {offsetof(struct node_kube, version), offsetof(struct node, kubernetes_version)},
+    {offsetof(struct node_kube, address), offsetof(struct node, address)},
+};
 
 bool node_role_parse(const char *word, enum node_role *out) {
     return words_find(node_role_words, word, out);
 }
 
-/* What begins a block; the texts follow. Nothing of it is written after node_pack. */
+/* Nothing of a block is written after node_pack. */
 struct node_block {
     atomic_uint refs;
-    struct node_observation seen; /* not there in a block of a node that was not seen */
+    int64_t rest[]; /* what is seen and what Kubernetes tells, each where it is there; then the texts */
 };
 
 void node_done(struct node *n) {
@@ -289,6 +297,8 @@ void node_done(struct node *n) {
     } else {
         node_observation_done(n->seen);
         free(n->seen);
+        node_kube_done(n->kube);
+        free(n->kube);
         members_done(node_members, n, sizeof(*n));
     }
     *n = (struct node){0};
@@ -301,14 +311,22 @@ static bool copy_seen(const struct node *from, struct node *out) {
     return out->seen && !node_observation_copy(from->seen, out->seen, NULL);
 }
 
+static bool node_copy_kube(const struct node *from, struct node *out) {
+    if (!from->kube)
+        return true;
+    out->kube = calloc(1, sizeof(*out->kube));
+    return out->kube && !node_kube_copy(from->kube, out->kube, NULL);
+}
+
 int node_copy(const struct node *from, struct node *out, struct err *err) {
     struct node copy;
     int rc = members_copy(node_members, from, &copy, sizeof(copy), "a node", err);
     if (rc)
         return rc;
     copy.seen = NULL;
+    copy.kube = NULL;
     copy.block = NULL;
-    if (!copy_seen(from, &copy)) {
+    if (!copy_seen(from, &copy) || !node_copy_kube(from, &copy)) {
         node_done(&copy);
         return err_set(err, ERR_NOMEM, "no memory for a node");
     }
@@ -321,11 +339,11 @@ static char **cluster_text_at(void *object, size_t offset) {
     return at;
 }
 
-/* Takes the texts out of `seen` that the node has as well; a bit for each. */
-static unsigned part_twins(struct node *n, struct node_observation *seen) {
+/* Takes the texts out of `beside` that the node has as well; a bit for each. */
+static unsigned part_twins(struct node *n, void *beside, const struct twin *twins, size_t count) {
     unsigned parted = 0;
-    for (size_t i = 0; i < ARRAY_COUNT(twins); i++) {
-        char **text = cluster_text_at(seen, twins[i].seen);
+    for (size_t i = 0; i < count; i++) {
+        char **text = cluster_text_at(beside, twins[i].beside);
         if (!*text || !str_eq(*text, *cluster_text_at(n, twins[i].node)))
             continue;
         *text = NULL;
@@ -334,10 +352,10 @@ static unsigned part_twins(struct node *n, struct node_observation *seen) {
     return parted;
 }
 
-static void join_twins(struct node *n, unsigned parted) {
-    for (size_t i = 0; i < ARRAY_COUNT(twins); i++)
+static void join_twins(struct node *n, void *beside, const struct twin *twins, size_t count, unsigned parted) {
+    for (size_t i = 0; i < count; i++)
         if (parted >> i & 1)
-            *cluster_text_at(n->seen, twins[i].seen) = *cluster_text_at(n, twins[i].node);
+            *cluster_text_at(beside, twins[i].beside) = *cluster_text_at(n, twins[i].node);
 }
 
 void node_share(const struct node *from, struct node *out) {
@@ -350,27 +368,38 @@ void node_share(const struct node *from, struct node *out) {
 int node_pack(const struct node *from, struct node *out, struct err *err) {
     struct node packed = *from;
     struct node_observation seen = {0};
+    struct node_kube kube = {0};
     struct node_block *block;
-    unsigned parted = 0;
-    const size_t head = from->seen ? sizeof(*block) : offsetof(struct node_block, seen);
-    size_t bytes = head + members_text_bytes(node_members, &packed);
-    char *at;
+    unsigned seen_parted = 0, kube_parted = 0;
+    size_t head = offsetof(struct node_block, rest);
     if (from->seen) {
         seen = *from->seen;
-        parted = part_twins(&packed, &seen);
-        bytes += members_text_bytes(observation_members, &seen);
+        seen_parted = part_twins(&packed, &seen, seen_twins, ARRAY_COUNT(seen_twins));
+        head += sizeof(seen);
     }
-    block = calloc(1, bytes);
+    if (from->kube) {
+        kube = *from->kube;
+        kube_parted = part_twins(&packed, &kube, kube_twins, ARRAY_COUNT(kube_twins));
+        head += sizeof(kube);
+    }
+    block = calloc(1, head + members_text_bytes(observation_members, &seen) + members_text_bytes(node_kube_members, &kube) +
+                          members_text_bytes(node_members, &packed));
     if (!block)
         return err_set(err, ERR_NOMEM, "no memory for a node");
     atomic_init(&block->refs, 1);
-    at = members_put_texts(observation_members, &seen, (char *)block + head);
+    char *at = members_put_texts(observation_members, &seen, (char *)block + head);
+    at = members_put_texts(node_kube_members, &kube, at);
     (void)members_put_texts(node_members, &packed, at);
     packed.block = block;
+    char *place = (char *)block->rest;
     if (from->seen) {
-        block->seen = seen;
-        packed.seen = &block->seen;
-        join_twins(&packed, parted);
+        packed.seen = memcpy(place, &seen, sizeof(seen));
+        join_twins(&packed, packed.seen, seen_twins, ARRAY_COUNT(seen_twins), seen_parted);
+        place += sizeof(seen);
+    }
+    if (from->kube) {
+        packed.kube = memcpy(place, &kube, sizeof(kube));
+        join_twins(&packed, packed.kube, kube_twins, ARRAY_COUNT(kube_twins), kube_parted);
     }
     *out = packed;
     return 0;
@@ -410,11 +439,10 @@ const char *const host_connection_words[] = {
 _Static_assert(ARRAY_COUNT(host_connection_words) - 1 == HOST_CONNECTION_COUNT, "one word for each connection state");
 
 static const struct member target_members[] = {
-    MEMBER(node_target, cluster_id),       MEMBER(node_target, node_id),
-    MEMBER(node_target, node_name),        MEMBER(node_target, vm_name),
-    MEMBER(node_target, vm_instance_uuid), MEMBER(node_target, vm_bios_uuid),
-    MEMBER(node_target, vcenter_id),       MEMBER(node_target, seen_moref),
-    MEMBER(node_target, seen_name),        MEMBERS_END,
+    MEMBER(node_target, cluster_id),    MEMBER(node_target, node_id),          MEMBER(node_target, node_name),
+    MEMBER(node_target, vm_name),       MEMBER(node_target, vm_instance_uuid), MEMBER(node_target, vm_bios_uuid),
+    MEMBER(node_target, provider_uuid), MEMBER(node_target, system_uuid),      MEMBER(node_target, vcenter_id),
+    MEMBER(node_target, seen_moref),    MEMBER(node_target, seen_name),        MEMBERS_END,
 };
 
 const char *vm_match_name(enum vm_match match) {
@@ -453,15 +481,25 @@ bool node_observation_same(const struct node_observation *a, const struct node_o
     return members_same(observation_members, a, b);
 }
 
+/* Does Kubernetes tell the UUID of this machine? */
+static bool is_told_machine(const struct node_identity *known, const char *bios_uuid) {
+    return uuid_is_same_machine(bios_uuid, known->provider_uuid) || uuid_is_same_machine(bios_uuid, known->system_uuid);
+}
+
+/* A machine whose UUID is another than Kubernetes tells. A text that is no UUID tells nothing: kubelet falls back to other ids where it cannot read one. */
+static bool is_other_than_told(const struct node_identity *known, const char *bios_uuid) {
+    return uuid_is_valid(bios_uuid) && (uuid_is_valid(known->provider_uuid) || uuid_is_valid(known->system_uuid)) &&
+           !is_told_machine(known, bios_uuid);
+}
+
 enum vm_match observation_judge(const struct node_identity *known, const struct node_observation *told) {
-    const bool is_declared_bios = uuid_is_same_machine(told->bios_uuid, known->declared_bios_uuid);
     if (told->match == VM_MATCH_NONE)
         return VM_MATCH_NONE;
     if (known->declared_instance_uuid)
         return str_eq_nocase(told->instance_uuid, known->declared_instance_uuid) ? VM_MATCH_INSTANCE_UUID : VM_MATCH_MISMATCH;
-    if (is_declared_bios)
+    if (uuid_is_same_machine(told->bios_uuid, known->declared_bios_uuid) || is_told_machine(known, told->bios_uuid))
         return VM_MATCH_BIOS_UUID;
     if (known->bound_uuid)
         return str_eq_nocase(told->instance_uuid, known->bound_uuid) ? known->bound_by : VM_MATCH_MISMATCH;
-    return known->declared_bios_uuid ? VM_MATCH_MISMATCH : VM_MATCH_NAME;
+    return known->declared_bios_uuid || is_other_than_told(known, told->bios_uuid) ? VM_MATCH_MISMATCH : VM_MATCH_NAME;
 }

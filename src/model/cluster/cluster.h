@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "cleanup.h"
+#include "cluster_state.h"
 #include "err.h"
 #include "limits.h"
 #include "member.h"
@@ -19,8 +20,8 @@
 enum vm_match {
     VM_MATCH_NONE,          /* the vCenter has no virtual machine for this node (now) */
     VM_MATCH_INSTANCE_UUID, /* config.instanceUuid is the one that was declared */
-    VM_MATCH_BIOS_UUID,     /* config.uuid is the one that was declared, in one byte order or the other (uuid_turn) */
-    VM_MATCH_NAME,          /* exactly one virtual machine of the vCenter has the node's VM name */
+    VM_MATCH_BIOS_UUID, /* config.uuid is the one that was declared or that Kubernetes tells, in one byte order or the other (uuid_turn) */
+    VM_MATCH_NAME,     /* exactly one virtual machine of the vCenter has the node's VM name */
     VM_MATCH_MISMATCH, /* one was found, but it is not the node's: another identity is known, or it belongs to another node */
     VM_MATCH_COUNT
 };
@@ -57,6 +58,9 @@ enum host_connection {
 extern const char *const host_connection_words[];
 const char *host_connection_name(enum host_connection connection); /* "unknown", "connected", "not_responding", "disconnected" */
 
+struct node_kube;
+struct cluster_kube;
+
 /* A node that a watch should look for. Texts malloc'ed; UUIDs as declared, so compare them without case. */
 struct node_target {
     char *cluster_id, *node_id;
@@ -64,6 +68,8 @@ struct node_target {
     char *vm_name;          /* name of its virtual machine: as declared, else the node's name; never NULL */
     char *vm_instance_uuid; /* declared, else the one that it was bound to at its first match; NULL: neither */
     char *vm_bios_uuid;     /* declared; NULL: unknown */
+    char *provider_uuid;    /* the UUID in the node's providerID, as Kubernetes tells it; NULL: none */
+    char *system_uuid;      /* that of its machine, likewise */
     char *vcenter_id;       /* declared, else the one that it was bound on; NULL: unknown yet */
     char *seen_moref;       /* of the virtual machine that it is bound to, while that is there; NULL: none */
     char *seen_name;        /* the last name of that virtual machine */
@@ -113,32 +119,21 @@ int node_observation_copy(const struct node_observation *from, struct node_obser
 /* True if both show the same; the members that the store sets are not compared. */
 bool node_observation_same(const struct node_observation *a, const struct node_observation *b);
 
-/* What is declared of a node and what it was bound to, for the verdict below. NULL: not declared, not bound. */
+/* What is declared of a node, what Kubernetes tells and what it was bound to, for the verdict below. NULL: not declared, not told, not bound. */
 struct node_identity {
     const char *declared_instance_uuid, *declared_bios_uuid;
+    const char *provider_uuid, *system_uuid; /* as in struct node_target */
     const char *bound_uuid;
     enum vm_match bound_by; /* how the bound one was found */
 };
 /* Decides whether the virtual machine that the watch found is the node's own. Returns the match to be stored: how it was found at first, NONE, or
- * MISMATCH. Declared UUIDs decide first, then the bound one: a virtual machine found by name alone never replaces a bound one. */
+ * MISMATCH. Declared UUIDs decide first, then those that Kubernetes tells, then the bound one: a virtual machine found by name alone never replaces a bound
+ * one, and is not the node's if its BIOS UUID is known to be another. */
 enum vm_match observation_judge(const struct node_identity *known, const struct node_observation *told);
 
 /* -- a Kubernetes cluster and its nodes ---------------------------------------------------------------------------- */
 
-enum cluster_state {
-    CLUSTER_UNKNOWN = 0,
-    CLUSTER_CREATING,
-    CLUSTER_READY,
-    CLUSTER_UPDATING,
-    CLUSTER_DEGRADED,
-    CLUSTER_UNREACHABLE,
-    CLUSTER_FAILED,
-    CLUSTER_DELETING,
-    CLUSTER_STATE_COUNT
-};
-extern const char *const cluster_state_words[], *const cluster_state_sources[], *const cluster_placement_sources[];
-const char *cluster_state_name(enum cluster_state state); /* "unknown", "creating", ... as in docs/openapi.yaml; static */
-bool cluster_state_parse(const char *word, enum cluster_state *out);
+extern const char *const cluster_state_sources[], *const cluster_placement_sources[];
 
 enum node_role { NODE_CONTROL_PLANE, NODE_WORKER };
 extern const char *const node_role_words[]; /* "control_plane", "worker" */
@@ -155,7 +150,9 @@ struct node {
     char *kubernetes_version;
     char *address;                 /* IP address, or NULL */
     struct node_observation *seen; /* NULL: no vCenter has shown it yet */
-    struct node_block *block;      /* all texts and `seen` lie in it (node_pack), and none is replaced; NULL: each for itself */
+    struct node_kube *kube;        /* kube_facts.h; NULL: no Kubernetes tells of it */
+    struct node_block
+        *block; /* all texts, `seen` and `kube` lie in it (node_pack), and none is replaced; NULL: each for itself */
 };
 static const struct member node_members[] = {
     MEMBER(node, id, .rule = RULE_UUID, .flags = MEMBER_KEY),
@@ -171,6 +168,7 @@ static const struct member node_members[] = {
     MEMBER(node, vm_name, .rule = RULE_LINE, .max = KAAS_VM_NAME_CHARS_MAX, .writers = BY_ADMIN | BY_REPORT,
            .flags = MEMBER_OPTIONAL),
     MEMBER_PART_OF("state"),
+    MEMBER_PART_OF("kubernetes"),
     MEMBER_PART_OF("vm"),
     MEMBER_PART_OF("host"),
     MEMBER_PART_OF("vsphere_cluster"),
@@ -180,7 +178,7 @@ static const struct member node_members[] = {
 void node_done(struct node *n); /* NULL is allowed */
 /* Deep copy into an uninitialised struct, each text for itself. ERR_NOMEM. */
 int node_copy(const struct node *from, struct node *out, struct err *err);
-/* Deep copy into an uninitialised struct, all in one block of memory: a node with its observation has up to 18 texts, and there are 100,000
+/* Deep copy into an uninitialised struct, all in one block of memory: a node with all that is known of it has up to 26 texts, and there are 100,000
  * nodes. For records that are kept, not changed. ERR_NOMEM. */
 int node_pack(const struct node *from, struct node *out, struct err *err);
 /* The same packed node once more, into an uninitialised struct: the block is shared, and freed with the last node_done. Any thread. */
@@ -196,7 +194,7 @@ struct cluster {
     char *description; /* may be NULL */
     enum cluster_state state;
     char *state_reason; /* may be NULL */
-    char *state_source; /* "declared", "reported" or "observed" */
+    char *state_source; /* "declared" or "reported"; as it is shown also "asked" or "observed" (rollup.h) */
     /* wall clock: when a person typed the state last, or since when the provisioner has reported it unchanged; 0: not known (written by an older version) */
     int64_t state_since_ms;
     char *state_by; /* who typed or reported it, by the name in the audit log; NULL: not known, or nobody */
@@ -216,6 +214,7 @@ struct cluster {
     size_t labels_count; /* sorted by key */
     struct node *nodes;
     size_t nodes_count;                                   /* sorted by name */
+    struct cluster_kube *kube;                            /* kube_facts.h; NULL: it is not connected */
     int64_t created_at_ms, updated_at_ms, observed_at_ms; /* wall clock; 0: never */
     int64_t version_no;                                   /* rises with every change; the strong part of ETag and If-Match */
 };
@@ -271,7 +270,7 @@ bool cluster_is_reported(const struct cluster *c);
 
 /* True if all that people and programs write is the same in both; times, versions, observations, and who reported do not count. */
 bool cluster_same(const struct cluster *a, const struct cluster *b);
-/* The first part in which they differ: a member, "placement", "labels", "nodes" or "nodes.seen"; NULL: none. Times, version and observations count, the
+/* The first part in which they differ: a member, "placement", "labels", "nodes", "nodes.seen", "nodes.kubernetes" or "kubernetes"; NULL: none. Times, version and observations count, the
  * time of the last report does not. Static. */
 const char *cluster_difference(const struct cluster *a, const struct cluster *b);
 bool node_same_identity(const struct node *a, const struct node *b); /* vCenter, UUIDs and name of the virtual machine */

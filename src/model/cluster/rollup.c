@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cleanup.h"
+#include "kube_connection.h"
 #include "limits.h"
 #include "str.h"
 #include "strbuf.h"
@@ -30,8 +31,7 @@ void rollup_done(struct rollup *r) {
 
 /* -- what is seen of one node ------------------------------------------------------------------------------------------- */
 
-/* Is this what is seen of a node's own virtual machine, so that it may count? */
-static bool rollup_is_own(const struct node_observation *seen) {
+bool rollup_is_own(const struct node_observation *seen) {
     return seen && (seen->match == VM_MATCH_INSTANCE_UUID || seen->match == VM_MATCH_BIOS_UUID || seen->match == VM_MATCH_NAME);
 }
 
@@ -79,13 +79,14 @@ static void tell_node(const struct node *n, struct strbuf *out) {
 /* What one source tells of a cluster. */
 struct evidence {
     enum cluster_state state;      /* CLUSTER_READY: nothing bad */
-    const char *source;            /* "declared", "reported" or "observed"; borrowed */
-    const char *by;                /* who said so; NULL: it was seen, or that is not known; borrowed */
+    const char *source;            /* a word of cluster_state_sources; borrowed */
+    const char *by;                /* who said so; NULL: it was asked or seen, or that is not known; borrowed */
     int64_t since_ms;              /* wall clock */
     struct strbuf reason, partial; /* for those who see all parts of the cluster, and for others; empty: none */
     int ready[ROLES];              /* so many nodes can be ready at most; -1: it does not tell */
     size_t down;                   /* virtual machines that do not work */
     bool is_stale;                 /* it is told no more */
+    bool is_hearsay;               /* what was said, of a cluster that can be asked: it says nothing bad, or is told no more */
 };
 
 static void evidence_init(struct evidence *e) {
@@ -112,9 +113,24 @@ static bool is_seen_down(const struct rollup_input *in, const struct node *n) {
     return seen && seen->vcenter_id && (!in->counts || in->counts(in->arg, seen->vcenter_id)) && rollup_is_down(seen);
 }
 
+static bool rollup_is_connected(const struct rollup_input *in) {
+    return in->asked != NULL;
+}
+
+/* As declared, or as Kubernetes has them, whichever is more. */
+static int rollup_wanted(const struct rollup_input *in, enum node_role role) {
+    const struct cluster *c = in->cluster;
+    const int declared = role == NODE_CONTROL_PLANE ? c->control_plane_desired : c->workers_desired;
+    const int asked = !rollup_is_connected(in)     ? -1
+                      : role == NODE_CONTROL_PLANE ? in->asked->control_plane_desired
+                                                   : in->asked->workers_desired;
+    return asked > declared ? asked : declared;
+}
+
 static void rollup_count(const struct rollup_input *in, struct evidence *e, struct part parts[ROLES]) {
     const struct cluster *c = in->cluster;
-    const int wanted[ROLES] = {[NODE_CONTROL_PLANE] = c->control_plane_desired, [NODE_WORKER] = c->workers_desired};
+    const int wanted[ROLES] = {
+        [NODE_CONTROL_PLANE] = rollup_wanted(in, NODE_CONTROL_PLANE), [NODE_WORKER] = rollup_wanted(in, NODE_WORKER)};
     for (size_t i = 0; i < c->nodes_count; i++) {
         const bool is_down = is_seen_down(in, &c->nodes[i]);
         parts[c->nodes[i].role].known++;
@@ -133,8 +149,8 @@ static void rollup_count(const struct rollup_input *in, struct evidence *e, stru
 
 /* etcd works while more than half of its members do, and each node of the control plane has one (kubernetes.io, "Options for Highly
  * Available Topology", stacked; etcd.io, "Frequently Asked Questions": a cluster of four tolerates one failure, as one of three does). */
-static bool has_majority(const struct part *control_plane) {
-    return !control_plane->down || (control_plane->known - control_plane->down) * 2 > control_plane->known;
+bool rollup_has_majority(size_t known, size_t down) {
+    return !down || (known - down) * 2 > known;
 }
 
 /* Control plane first: it is what matters, and few are named. */
@@ -153,7 +169,9 @@ static void look_at_machines(const struct rollup_input *in, struct evidence *e) 
     struct part parts[ROLES] = {{0}};
     const struct part *control_plane = &parts[NODE_CONTROL_PLANE];
     rollup_count(in, e, parts);
-    e->state = !e->down ? CLUSTER_READY : has_majority(control_plane) ? CLUSTER_DEGRADED : CLUSTER_UNREACHABLE;
+    e->state = !e->down                                                         ? CLUSTER_READY
+               : rollup_has_majority(control_plane->known, control_plane->down) ? CLUSTER_DEGRADED
+                                                                                : CLUSTER_UNREACHABLE;
     if (!e->down)
         return;
     if (e->state == CLUSTER_UNREACHABLE) {
@@ -182,24 +200,50 @@ static void say_stale(const struct rollup_input *in, struct evidence *e) {
     e->is_stale = true;
 }
 
+static bool is_report_old(const struct rollup_input *in) {
+    const struct cluster *c = in->cluster;
+    return cluster_is_reported(c) && in->report_stale_after_ms > 0 && in->now_ms - c->reported_at_ms > in->report_stale_after_ms;
+}
+
 static void look_at_report(const struct rollup_input *in, struct evidence *e) {
     const struct cluster *c = in->cluster;
-    const bool is_reported = cluster_is_reported(c);
+    const enum cluster_state said = cluster_is_reported(c) ? c->reported_state : c->state;
+    if (rollup_is_connected(in) && (said == CLUSTER_READY || said == CLUSTER_UNKNOWN || is_report_old(in))) {
+        e->is_hearsay = true;
+        return;
+    }
     e->ready[NODE_CONTROL_PLANE] = c->control_plane_ready;
     e->ready[NODE_WORKER] = c->workers_ready;
-    if (is_reported && in->report_stale_after_ms > 0 && in->now_ms - c->reported_at_ms > in->report_stale_after_ms) {
+    if (is_report_old(in)) {
         say_stale(in, e);
         return;
     }
-    e->state = is_reported ? c->reported_state : c->state;
+    e->state = said;
     e->source = c->state_source ? c->state_source : "declared";
     e->since_ms = c->state_since_ms;
     e->by = c->state_by;
     strbuf_adds(&e->reason, c->state_reason ? c->state_reason : ""); /* holds the report's reason, too */
 }
 
-/* The first is what was said; what the others tell counts where it is worse. */
-static void (*const sources[])(const struct rollup_input *in, struct evidence *e) = {look_at_report, look_at_machines};
+/* -- what Kubernetes itself shows --------------------------------------------------------------------------------------------- */
+
+static void look_at_kubernetes(const struct rollup_input *in, struct evidence *e) {
+    const struct kube_summary *k = in->asked;
+    if (!rollup_is_connected(in))
+        return;
+    e->state = k->state;
+    e->source = "asked";
+    e->since_ms = k->since_ms;
+    e->ready[NODE_CONTROL_PLANE] = k->control_plane_ready;
+    e->ready[NODE_WORKER] = k->workers_ready;
+    strbuf_adds(&e->reason, k->reason ? k->reason : "");
+    strbuf_adds(&e->partial, e->reason.data); /* it names nodes, but neither virtual machines nor hosts */
+}
+
+/* What was said comes first, and what is asked second; what the others tell counts where it is worse. */
+enum { SAID, ASKED };
+static void (*const sources[])(const struct rollup_input *in, struct evidence *e) = {look_at_report, look_at_kubernetes,
+                                                                                     look_at_machines};
 #define SOURCES ARRAY_COUNT(sources)
 
 /* -- all together -------------------------------------------------------------------------------------------------------- */
@@ -253,7 +297,7 @@ static char *rollup_others(const struct evidence all[SOURCES], bool is_partial, 
 
 /* What was said explains nothing once something else overrides it; that nobody reports any more still does. */
 static int rollup_explain(const struct evidence all[SOURCES], const struct evidence *worst, struct rollup *out, struct err *err) {
-    const struct evidence *said = &all[0];
+    const struct evidence *said = &all[SAID];
     const char *first = said->reason.len && (worst == said || said->is_stale) ? said->reason.data : NULL;
     _cleanup_free_ char *others = rollup_others(all, false, err), *partial = rollup_others(all, true, err);
     if (!first && !others)
@@ -263,19 +307,21 @@ static int rollup_explain(const struct evidence all[SOURCES], const struct evide
     return out->reason && out->reason_partial ? 0 : err_set(err, ERR_NOMEM, "out of memory");
 }
 
-/* The least that the sources allow of what was told; what is not known stays so. */
-static int rollup_ready(const struct evidence all[SOURCES], enum node_role role) {
-    int ready = all[0].ready[role];
-    for (size_t i = 1; i < SOURCES; i++)
+/* The least that the sources allow of what was told; what is not known stays so. Kubernetes, where it is asked, knows better than what was said. */
+static int rollup_ready(const struct rollup_input *in, const struct evidence all[SOURCES], enum node_role role) {
+    const size_t first = rollup_is_connected(in) ? ASKED : SAID;
+    int ready = all[first].ready[role];
+    for (size_t i = first + 1; i < SOURCES; i++)
         if (all[i].ready[role] >= 0 && ready > all[i].ready[role])
             ready = all[i].ready[role];
     return ready;
 }
 
-static int rollup_combine(const struct evidence all[SOURCES], struct rollup *out, struct err *err) {
-    const struct evidence *worst = &all[0];
+static int rollup_combine(const struct rollup_input *in, const struct evidence all[SOURCES], struct rollup *out,
+                          struct err *err) {
+    const struct evidence *worst = &all[all[SAID].is_hearsay ? ASKED : SAID];
     for (size_t i = 1; i < SOURCES; i++) {
-        if (rollup_badness(all[i].state) > rollup_badness(worst->state) && !rollup_is_kept(all[0].state, all[i].state))
+        if (rollup_badness(all[i].state) > rollup_badness(worst->state) && !rollup_is_kept(all[SAID].state, all[i].state))
             worst = &all[i];
         out->down += all[i].down;
     }
@@ -283,9 +329,11 @@ static int rollup_combine(const struct evidence all[SOURCES], struct rollup *out
     out->source = str_dup(worst->source);
     out->since_ms = worst->since_ms;
     out->by = str_dup(worst->by);
-    out->is_report_stale = all[0].is_stale;
-    out->control_plane_ready = rollup_ready(all, NODE_CONTROL_PLANE);
-    out->workers_ready = rollup_ready(all, NODE_WORKER);
+    out->is_report_stale = is_report_old(in);
+    out->control_plane_desired = rollup_wanted(in, NODE_CONTROL_PLANE);
+    out->workers_desired = rollup_wanted(in, NODE_WORKER);
+    out->control_plane_ready = rollup_ready(in, all, NODE_CONTROL_PLANE);
+    out->workers_ready = rollup_ready(in, all, NODE_WORKER);
     if (!out->source || (worst->by && !out->by))
         return err_set(err, ERR_NOMEM, "out of memory");
     return rollup_explain(all, worst, out, err);
@@ -327,7 +375,7 @@ int rollup_make(const struct rollup_input *input, struct rollup *out, struct err
         evidence_init(&all[i]);
         sources[i](input, &all[i]);
     }
-    int rc = rollup_combine(all, &made, err);
+    int rc = rollup_combine(input, all, &made, err);
     if (!rc)
         rc = rollup_place(input, &made, err);
     for (size_t i = 0; i < SOURCES; i++)

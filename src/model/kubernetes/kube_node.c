@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+#include "cleanup.h"
+#include "str.h"
+
 const char *const kube_node_condition_words[KUBE_NODE_CONDITIONS] = {
     [KUBE_NODE_READY] = "Ready",
     [KUBE_NODE_MEMORY_PRESSURE] = "MemoryPressure",
@@ -12,18 +15,41 @@ const char *const kube_node_condition_words[KUBE_NODE_CONDITIONS] = {
     [KUBE_NODE_NETWORK_UNAVAILABLE] = "NetworkUnavailable",
 };
 
+/* The places of all texts. */
+#define KUBE_NODE_TEXTS (6 + 2 * KUBE_NODE_CONDITIONS)
+static void kube_node_texts(struct kube_node *node, char **texts[KUBE_NODE_TEXTS]) {
+    char **const plain[] = {&node->name,   &node->uid, &node->provider_id, &node->system_uuid, &node->kubelet_version,
+                            &node->address};
+    for (size_t i = 0; i < ARRAY_COUNT(plain); i++)
+        texts[i] = plain[i];
+    for (size_t i = 0; i < KUBE_NODE_CONDITIONS; i++) {
+        texts[ARRAY_COUNT(plain) + 2 * i] = &node->conditions[i].reason;
+        texts[ARRAY_COUNT(plain) + 2 * i + 1] = &node->conditions[i].message;
+    }
+}
+
 void kube_node_done(struct kube_node *node) {
+    char **texts[KUBE_NODE_TEXTS];
     if (!node)
         return;
-    free(node->name);
-    free(node->uid);
-    free(node->provider_id);
-    free(node->system_uuid);
-    free(node->kubelet_version);
-    free(node->address);
-    for (unsigned i = 0; i < KUBE_NODE_CONDITIONS; i++) {
-        free(node->conditions[i].reason);
-        free(node->conditions[i].message);
-    }
+    kube_node_texts(node, texts);
+    for (size_t i = 0; i < KUBE_NODE_TEXTS; i++)
+        free(*texts[i]);
     *node = (struct kube_node){0};
+}
+
+int kube_node_copy(const struct kube_node *from, struct kube_node *out, struct err *err) {
+    char **texts[KUBE_NODE_TEXTS];
+    bool is_short = false;
+    *out = *from;
+    kube_node_texts(out, texts);
+    for (size_t i = 0; i < KUBE_NODE_TEXTS; i++) {
+        const char *text = *texts[i];
+        *texts[i] = str_dup(text);
+        is_short = is_short || (text && !*texts[i]);
+    }
+    if (!is_short)
+        return 0;
+    kube_node_done(out);
+    return err_set(err, ERR_NOMEM, "out of memory");
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "err.h"
+
 /* Status of a condition (core/v1 ConditionStatus). A condition that the node does not have, and any other word, is unknown. */
 enum kube_truth { KUBE_UNKNOWN, KUBE_FALSE, KUBE_TRUE };
 
@@ -50,5 +52,7 @@ struct kube_node {
 #define KUBE_TEXT_BYTES_MAX 255U    /* provider id, uuid, version, address, reason */
 #define KUBE_MESSAGE_BYTES_MAX 300U /* message of a condition */
 
+/* Deep copy into an uninitialised struct. ERR_NOMEM. */
+int kube_node_copy(const struct kube_node *from, struct kube_node *out, struct err *err);
 /* Frees the texts and sets all to 0. NULL is allowed. */
 void kube_node_done(struct kube_node *node);

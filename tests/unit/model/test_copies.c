@@ -7,6 +7,7 @@
 #include "cluster.h"
 #include "grant.h"
 #include "hx_connection.h"
+#include "kube_facts.h"
 #include "ldap_source.h"
 #include "platform.h"
 #include "principal.h"
@@ -204,6 +205,32 @@ static struct node_observation seen = {.node_id = (char[]){"n"},
                                        .vcenter_id = (char[]){"vc"},
                                        .bound_uuid = (char[]){"i"}};
 
+static struct node_kube kube = {.node_id = (char[]){"n"},
+                                .uid = (char[]){"u"},
+                                .provider_id = (char[]){"vsphere://b"},
+                                .system_uuid = (char[]){"b"},
+                                .version = (char[]){"v1.36.3"},
+                                .address = (char[]){"10.0.0.1"},
+                                .reason = (char[]){"KubeletNotReady"},
+                                .pressure = (char[]){"DiskPressure"},
+                                .ready_since_ms = 5,
+                                .ready = KUBE_FALSE,
+                                .is_made = true,
+                                .is_cordoned = true};
+
+static void assert_kube(const struct node_kube *copy, const struct node_kube *from) {
+    assert_ptr_not_equal(copy, from);
+    assert_own(copy->node_id, from->node_id);
+    assert_own(copy->uid, from->uid);
+    assert_own(copy->provider_id, from->provider_id);
+    assert_own(copy->system_uuid, from->system_uuid);
+    assert_own(copy->version, from->version);
+    assert_own(copy->address, from->address);
+    assert_own(copy->reason, from->reason);
+    assert_own(copy->pressure, from->pressure);
+    assert_null(members_difference(node_kube_members, copy, from));
+}
+
 static void clusters(void **state) {
     static char id[] = "id", name[] = "prod", text[] = "text", source[] = "declared", version[] = "1.31.2", url[] = "https://x";
     struct label labels[] = {{(char[]){"a"}, (char[]){"1"}}, {(char[]){"b"}, (char[]){""}}};
@@ -215,13 +242,16 @@ static void clusters(void **state) {
                                    .vm_bios_uuid = text,
                                    .vm_name = name,
                                    .seen = &seen,
+                                   .kube = &kube,
                                    .kubernetes_version = version,
                                    .address = text},
                                   {.id = id, .name = url}};
     static struct object_ref refs[] = {{"vc", "domain-c7"}, {"vc", "domain-c8"}};
+    struct cluster_kube told = {.connection = REMOTE_OK, .version = version, .health = {.reason = text, .workers_ready = 3}};
     const struct cluster from = {
         .id = id,
         .name = name,
+        .kube = &told,
         .description = text,
         .state = CLUSTER_DEGRADED,
         .state_reason = text,
@@ -244,8 +274,13 @@ static void clusters(void **state) {
     };
     struct cluster copy;
     (void)state;
-    COPY_UNDER_PRESSURE(cluster_copy, &from, &copy, 10 + 1 + 5 + 11 + 11); /* texts, placement, labels, nodes, what is seen */
+    COPY_UNDER_PRESSURE(cluster_copy, &from, &copy,
+                        10 + 1 + 5 + 11 + 11 + 9 + 3); /* texts, placement, labels, nodes, what is seen and told of them, of it */
     assert_cluster_texts(&copy, &from);
+    assert_ptr_not_equal(copy.kube, &told);
+    assert_own(copy.kube->health.reason, text);
+    assert_null(members_difference(cluster_kube_members, copy.kube, &told));
+    assert_kube(copy.nodes[0].kube, &kube);
     assert_cluster_parts(&copy, &from);
     assert_int_equal(copy.control_plane_ready, -1);
     assert_int_equal(copy.version_no, 7);
@@ -264,6 +299,10 @@ static void assert_packed(const struct node *copy, const struct node *from) {
     assert_own(copy->vm_instance_uuid, from->vm_instance_uuid);
     assert_own(copy->address, from->address);
     assert_seen(copy->seen, from->seen);
+    assert_kube(copy->kube, from->kube);
+    assert_ptr_equal(copy->kube->node_id, copy->id);
+    assert_ptr_equal(copy->kube->address, copy->address);
+    assert_ptr_not_equal(copy->kube->system_uuid, copy->seen->bios_uuid);
     assert_ptr_equal(copy->seen->vm_name, copy->name);
     assert_ptr_equal(copy->seen->node_id, copy->id);
     assert_ptr_not_equal(copy->seen->instance_uuid, copy->vm_instance_uuid);
@@ -275,19 +314,24 @@ static void packed_nodes(void **state) {
                               .name = seen.vm_name,
                               .vm_instance_uuid = (char[]){"other"},
                               .address = (char[]){"10.0.0.1"},
-                              .seen = &observed};
-    const struct node bare = {0};
+                              .seen = &observed,
+                              .kube = &kube};
+    const struct node bare = {0}, told = {.id = seen.node_id, .kube = &kube};
     struct node packed, again, loose;
     struct cluster one = {.nodes = &packed, .nodes_count = 1}, copy;
     (void)state;
     COPY_UNDER_PRESSURE(node_pack, &from, &packed, 1);
     assert_packed(&packed, &from);
-    COPY_UNDER_PRESSURE(node_copy, &packed, &loose, 4);
+    COPY_UNDER_PRESSURE(node_copy, &packed, &loose, 4 + 9);
     assert_null(loose.block);
     assert_own(loose.seen->vm_name, packed.seen->vm_name);
     assert_ptr_not_equal(loose.seen->vm_name, loose.name); /* each text can be replaced by itself */
     COPY_UNDER_PRESSURE(cluster_copy, &one, &copy, 1);     /* the list; the node itself is shared */
     assert_ptr_equal(copy.nodes[0].block, packed.block);
+    assert_int_equal(node_pack(&told, &again, NULL), 0); /* no vCenter shows it */
+    assert_kube(again.kube, &kube);
+    assert_null(again.seen);
+    node_done(&again);
     assert_int_equal(node_pack(&bare, &again, NULL), 0);
     assert_null(again.name);
     node_done(&packed);
@@ -331,8 +375,11 @@ static void assert_complete(const char *name, size_t bytes, const struct member 
 static void tables_are_complete(void **state) {
     (void)state;
     COMPLETE(cluster, cluster_members, BY_HAND(cluster, placement), BY_HAND(cluster, labels), BY_HAND(cluster, labels_count),
-             BY_HAND(cluster, nodes), BY_HAND(cluster, nodes_count));
-    COMPLETE(node, node_members, BY_HAND(node, seen), BY_HAND(node, block));
+             BY_HAND(cluster, nodes), BY_HAND(cluster, nodes_count), BY_HAND(cluster, kube));
+    COMPLETE(node, node_members, BY_HAND(node, seen), BY_HAND(node, kube), BY_HAND(node, block));
+    COMPLETE(node_kube, node_kube_members, NOTHING);
+    COMPLETE(cluster_kube, cluster_kube_members, NOTHING);
+    COMPLETE(kube_connection, kube_connection_members, NOTHING);
     COMPLETE(node_observation, observation_members, NOTHING);
     COMPLETE(vcenter, vcenter_members, BY_HAND(vcenter, pin_sha256), BY_HAND(vcenter, has_pin));
     COMPLETE(vsphere_cluster, vsphere_cluster_members, NOTHING);

@@ -1,7 +1,8 @@
-/* State and placement out of what was said and what was seen, as a table; and whose virtual machine is whose.
+/* State and placement out of what was said, asked and seen, as tables; and whose virtual machine is whose.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
+#include "kube_connection.h"
 #include "limits.h"
 #include "rollup.h"
 
@@ -22,6 +23,8 @@ struct scene {
     struct node nodes[NODES];
     struct node_observation seen[NODES];
     struct object_ref declared[1];
+    struct kube_summary asked;
+    bool is_connected; /* at first it is not */
 };
 
 static void set_scene(struct scene *s) {
@@ -65,7 +68,11 @@ static bool only_other_vcenter(const void *arg, const char *vcenter_id) {
 }
 
 static struct rollup roll(const struct scene *s, bool (*counts)(const void *, const char *)) {
-    const struct rollup_input input = {.cluster = &s->cluster, .now_ms = NOW, .report_stale_after_ms = LIMIT, .counts = counts};
+    const struct rollup_input input = {.cluster = &s->cluster,
+                                       .now_ms = NOW,
+                                       .report_stale_after_ms = LIMIT,
+                                       .counts = counts,
+                                       .asked = s->is_connected ? &s->asked : NULL};
     struct rollup out;
     assert_int_equal(rollup_make(&input, &out, NULL), 0);
     return out;
@@ -194,6 +201,183 @@ static void states_follow_from_the_table(void **state) {
         else
             assert_null(r.reason);
         assert_int_equal(r.is_report_stale, table[i].age_ms > LIMIT);
+        rollup_done(&r);
+    }
+}
+
+/* -- clusters that are connected: Kubernetes itself is asked ------------------------------------------------------------------------------ */
+
+/* Kubernetes says so, of as many nodes as there are. */
+static void connect(struct scene *s, enum cluster_state state, const char *reason) {
+    s->is_connected = true;
+    s->asked = (struct kube_summary){.state = state,
+                                     .reason = reason ? text(reason) : NULL,
+                                     .since_ms = NOW - 77,
+                                     .control_plane_ready = 3,
+                                     .workers_ready = 2,
+                                     .control_plane_desired = 3,
+                                     .workers_desired = 2};
+}
+
+#define CP0 "VM cp-0 is powered off"
+#define TWO_OFF ONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off"
+
+static const struct {
+    enum cluster_state said;
+    const char *by_whom, *reason;
+    int64_t age_ms;
+    enum cluster_state asked;
+    const char *asked_reason;
+    enum happening what;
+    enum cluster_state state;
+    const char *source, *told;
+} asked_table[] = {
+    /* what was said to be well, or nothing, gives way to Kubernetes */
+    {CLUSTER_READY, "declared", "fine", 0, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_READY, "asked", NULL},
+    {CLUSTER_UNKNOWN, "declared", NULL, 0, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_READY, "asked", NULL},
+    {CLUSTER_READY, "reported", "fine", 0, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_READY, "asked", NULL},
+    {CLUSTER_UNKNOWN, "reported", NULL, 0, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_READY, "asked", NULL},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_UNKNOWN, "refused", ALL_WELL, CLUSTER_UNKNOWN, "asked", "refused"},
+    {CLUSTER_READY, "reported", NULL, 0, CLUSTER_UNKNOWN, "refused", ALL_WELL, CLUSTER_UNKNOWN, "asked", "refused"},
+    {CLUSTER_READY, "declared", "fine", 0, CLUSTER_DEGRADED, "w-0", ALL_WELL, CLUSTER_DEGRADED, "asked", "w-0"},
+    {CLUSTER_READY, "reported", "fine", 0, CLUSTER_UNREACHABLE, "silent", ALL_WELL, CLUSTER_UNREACHABLE, "asked", "silent"},
+    {CLUSTER_UNKNOWN, "declared", NULL, 0, CLUSTER_UNREACHABLE, "silent", ALL_WELL, CLUSTER_UNREACHABLE, "asked", "silent"},
+    /* it needs no report: one that is too old says nothing, whatever it was */
+    {CLUSTER_READY, "reported", NULL, LIMIT + 1, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_READY, "asked", NULL},
+    {CLUSTER_DEGRADED, "reported", "slow", LIMIT + 1, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_READY, "asked", NULL},
+    {CLUSTER_CREATING, "reported", "step 2", LIMIT + 1, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_READY, "asked", NULL},
+    {CLUSTER_UNREACHABLE, "reported", NULL, LIMIT + 1, CLUSTER_DEGRADED, "w-0", ALL_WELL, CLUSTER_DEGRADED, "asked", "w-0"},
+    {CLUSTER_DEGRADED, "reported", "slow", LIMIT, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_DEGRADED, "reported", "slow"},
+    {CLUSTER_DEGRADED, "declared", "slow", LIMIT + 1, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_DEGRADED, "declared", "slow"},
+    /* the worst of the three */
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_READY, NULL, CP0_OFF, CLUSTER_DEGRADED, "observed", CP0},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_READY, NULL, CP_TWO_OFF, CLUSTER_UNREACHABLE, "observed", TWO_OFF},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_UNKNOWN, "refused", CP0_OFF, CLUSTER_DEGRADED, "observed", "refused; " CP0},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_UNKNOWN, "refused", CP_TWO_OFF, CLUSTER_UNREACHABLE, "observed",
+     "refused; " TWO_OFF},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_DEGRADED, "w-0", CP0_OFF, CLUSTER_DEGRADED, "asked", "w-0; " CP0},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_DEGRADED, "w-0", CP_TWO_OFF, CLUSTER_UNREACHABLE, "observed", "w-0; " TWO_OFF},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_UNREACHABLE, "silent", CP0_OFF, CLUSTER_UNREACHABLE, "asked", "silent; " CP0},
+    {CLUSTER_READY, "declared", NULL, 0, CLUSTER_UNREACHABLE, "silent", CP_TWO_OFF, CLUSTER_UNREACHABLE, "asked",
+     "silent; " TWO_OFF},
+    {CLUSTER_DEGRADED, "declared", "slow", 0, CLUSTER_UNKNOWN, "refused", ALL_WELL, CLUSTER_DEGRADED, "declared",
+     "slow; refused"},
+    {CLUSTER_DEGRADED, "reported", "slow", 0, CLUSTER_DEGRADED, "w-0", ALL_WELL, CLUSTER_DEGRADED, "reported", "slow; w-0"},
+    {CLUSTER_DEGRADED, "reported", "slow", 0, CLUSTER_UNREACHABLE, "silent", ALL_WELL, CLUSTER_UNREACHABLE, "asked", "silent"},
+    {CLUSTER_UNREACHABLE, "reported", "gone", 0, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_UNREACHABLE, "reported", "gone"},
+    {CLUSTER_DEGRADED, "reported", "slow", 0, CLUSTER_DEGRADED, "w-0", CP0_OFF, CLUSTER_DEGRADED, "reported", "slow; w-0; " CP0},
+    /* work under way, or its end, is kept */
+    {CLUSTER_CREATING, "reported", "step 2", 0, CLUSTER_UNREACHABLE, "silent", ALL_WELL, CLUSTER_CREATING, "reported",
+     "step 2; silent"},
+    {CLUSTER_CREATING, "declared", NULL, 0, CLUSTER_READY, NULL, ALL_WELL, CLUSTER_CREATING, "declared", NULL},
+    {CLUSTER_UPDATING, "reported", NULL, 0, CLUSTER_DEGRADED, "w-0", CP0_OFF, CLUSTER_UPDATING, "reported", "w-0; " CP0},
+    {CLUSTER_UPDATING, "declared", NULL, 0, CLUSTER_UNREACHABLE, "silent", ALL_WELL, CLUSTER_UNREACHABLE, "asked", "silent"},
+    {CLUSTER_DELETING, "reported", NULL, 0, CLUSTER_UNREACHABLE, "silent", ALL_OFF, CLUSTER_DELETING, "reported",
+     "silent; " NONE_OF_3 "VM cp-0 is powered off; VM cp-1 is powered off; VM cp-2 is powered off; and 2 more"},
+    {CLUSTER_FAILED, "reported", "no quota", 0, CLUSTER_DEGRADED, "w-0", ALL_WELL, CLUSTER_FAILED, "reported", "no quota; w-0"},
+};
+
+static void kubernetes_is_the_third_source(void **state) {
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(asked_table); i++) {
+        struct scene s;
+        set_scene(&s);
+        say(&s, asked_table[i].said, asked_table[i].reason);
+        s.cluster.state_source = text(asked_table[i].by_whom);
+        s.cluster.reported_at_ms = NOW - asked_table[i].age_ms;
+        connect(&s, asked_table[i].asked, asked_table[i].asked_reason);
+        happen(&s, asked_table[i].what);
+        struct rollup r = roll(&s, NULL);
+        const char *told = asked_table[i].told;
+        if (r.state != asked_table[i].state || strcmp(r.source, asked_table[i].source) != 0 ||
+            (told ? !r.reason || strcmp(r.reason, told) != 0 : r.reason != NULL))
+            fail_msg("row %zu: %s, %s, \"%s\"", i, cluster_state_name(r.state), r.source, r.reason ? r.reason : "");
+        if (!strcmp(r.source, "asked"))
+            assert_int_equal(r.since_ms, NOW - 77);
+        assert_true(strcmp(r.source, "asked") != 0 || !r.by);
+        rollup_done(&r);
+    }
+}
+
+static void a_cluster_that_is_not_connected_is_not_asked(void **state) {
+    struct scene s;
+    (void)state;
+    set_scene(&s);
+    connect(&s, CLUSTER_UNREACHABLE, "of old");
+    s.is_connected = false;
+    struct rollup r = roll(&s, NULL);
+    assert_int_equal(r.state, CLUSTER_READY);
+    assert_string_equal(r.source, "reported");
+    assert_null(r.reason);
+    rollup_done(&r);
+}
+
+static void kubernetes_counts_the_nodes(void **state) {
+    struct scene s;
+    (void)state;
+    set_scene(&s);
+    s.cluster.control_plane_ready = s.cluster.workers_ready = 1; /* what was reported does not matter */
+    s.cluster.control_plane_desired = 1;
+    s.cluster.workers_desired = 4;
+    connect(&s, CLUSTER_READY, NULL);
+    struct rollup r = roll(&s, NULL);
+    assert_int_equal(r.control_plane_ready, 3);
+    assert_int_equal(r.workers_ready, 2);
+    assert_int_equal(r.control_plane_desired, 3); /* there are more than were declared */
+    assert_int_equal(r.workers_desired, 4);
+    rollup_done(&r);
+    happen(&s, W0_SUSPENDED); /* of four at most three can be ready, which says nothing new; of the control plane two */
+    happen(&s, CP0_OFF);
+    r = roll(&s, NULL);
+    assert_int_equal(r.control_plane_ready, 2);
+    assert_int_equal(r.workers_ready, 2);
+    rollup_done(&r);
+    s.asked.control_plane_ready = s.asked.workers_ready = -1; /* it is silent, so nobody knows */
+    r = roll(&s, NULL);
+    assert_int_equal(r.control_plane_ready, -1);
+    assert_int_equal(r.workers_ready, -1);
+    rollup_done(&r);
+    s.is_connected = false;
+    s.cluster.control_plane_desired = -1;
+    r = roll(&s, NULL);
+    assert_int_equal(r.control_plane_desired, -1);
+    assert_int_equal(r.control_plane_ready, 1);
+    rollup_done(&r);
+}
+
+/* One node of the control plane is known by its machine, three are there. */
+static void a_majority_is_one_of_those_that_kubernetes_has(void **state) {
+    struct {
+        struct cluster cluster;
+        struct node node;
+        struct node_observation seen;
+    } q = {
+        .seen = {.match = VM_MATCH_NAME, .vcenter_id = text(VC), .power = VM_POWER_OFF, .connection = VM_CONNECTION_CONNECTED}};
+    struct kube_summary asked = {.state = CLUSTER_READY, .control_plane_desired = 3};
+    struct rollup_input input = {.cluster = &q.cluster, .now_ms = NOW, .asked = &asked};
+    struct rollup r;
+    (void)state;
+    q.node = (struct node){.name = text("cp-0"), .role = NODE_CONTROL_PLANE, .seen = &q.seen};
+    q.cluster = (struct cluster){.control_plane_desired = -1, .workers_desired = -1, .nodes = &q.node, .nodes_count = 1};
+    assert_int_equal(rollup_make(&input, &r, NULL), 0);
+    assert_int_equal(r.state, CLUSTER_DEGRADED);
+    rollup_done(&r);
+    asked.control_plane_desired = 1;
+    assert_int_equal(rollup_make(&input, &r, NULL), 0);
+    assert_int_equal(r.state, CLUSTER_UNREACHABLE);
+    rollup_done(&r);
+}
+
+/* Whoever keeps clusters has to know when a report grew too old, though of this cluster it says nothing then. */
+static void an_old_report_is_noted_also_of_connected_clusters(void **state) {
+    struct scene s;
+    (void)state;
+    set_scene(&s);
+    connect(&s, CLUSTER_READY, NULL);
+    for (int late = 0; late <= 1; late++) {
+        s.cluster.reported_at_ms = NOW - LIMIT - late;
+        struct rollup r = roll(&s, NULL);
+        assert_int_equal(r.is_report_stale, late);
         rollup_done(&r);
     }
 }
@@ -489,30 +673,46 @@ static const struct {
     enum vm_match bound_by, told;
     const char *instance, *bios;
     enum vm_match verdict;
+    const char *provider, *system; /* as Kubernetes tells */
 } judgements[] = {
-    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NONE, NULL, NULL, VM_MATCH_NONE},
-    {U1, NULL, NULL, VM_MATCH_NONE, VM_MATCH_INSTANCE_UUID, U1, B1, VM_MATCH_INSTANCE_UUID},
-    {U1, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U2, B1, VM_MATCH_MISMATCH},
-    {U1, B1, U1, VM_MATCH_INSTANCE_UUID, VM_MATCH_BIOS_UUID, U2, B1, VM_MATCH_MISMATCH},
-    {NULL, B1, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID},
-    {NULL, B1, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U1, B2, VM_MATCH_MISMATCH},
-    {NULL, B1_TURNED, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID}, /* as the node reads it */
-    {NULL, B1_TURNED, U1, VM_MATCH_BIOS_UUID, VM_MATCH_BIOS_UUID, U2, B1, VM_MATCH_BIOS_UUID},
-    {NULL, B1, U1, VM_MATCH_BIOS_UUID, VM_MATCH_INSTANCE_UUID, U1, B2, VM_MATCH_BIOS_UUID}, /* its BIOS UUID was changed */
-    {NULL, B1, U1, VM_MATCH_BIOS_UUID, VM_MATCH_BIOS_UUID, U2, B1, VM_MATCH_BIOS_UUID},     /* restored from a backup */
-    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U1, B1, VM_MATCH_NAME},
-    {NULL, NULL, U1, VM_MATCH_NAME, VM_MATCH_INSTANCE_UUID, U1, B1, VM_MATCH_NAME},
-    {NULL, NULL, U1, VM_MATCH_NAME, VM_MATCH_NAME, U2, B1, VM_MATCH_MISMATCH}, /* a namesake */
-    {NULL, NULL, U1, VM_MATCH_NAME, VM_MATCH_NONE, NULL, NULL, VM_MATCH_NONE},
+    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NONE, NULL, NULL, VM_MATCH_NONE, NULL, NULL},
+    {U1, NULL, NULL, VM_MATCH_NONE, VM_MATCH_INSTANCE_UUID, U1, B1, VM_MATCH_INSTANCE_UUID, NULL, NULL},
+    {U1, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U2, B1, VM_MATCH_MISMATCH, NULL, NULL},
+    {U1, B1, U1, VM_MATCH_INSTANCE_UUID, VM_MATCH_BIOS_UUID, U2, B1, VM_MATCH_MISMATCH, NULL, NULL},
+    {NULL, B1, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID, NULL, NULL},
+    {NULL, B1, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U1, B2, VM_MATCH_MISMATCH, NULL, NULL},
+    {NULL, B1_TURNED, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID, NULL, NULL}, /* as the node reads it */
+    {NULL, B1_TURNED, U1, VM_MATCH_BIOS_UUID, VM_MATCH_BIOS_UUID, U2, B1, VM_MATCH_BIOS_UUID, NULL, NULL},
+    {NULL, B1, U1, VM_MATCH_BIOS_UUID, VM_MATCH_INSTANCE_UUID, U1, B2, VM_MATCH_BIOS_UUID, NULL,
+     NULL}, /* its BIOS UUID was changed */
+    {NULL, B1, U1, VM_MATCH_BIOS_UUID, VM_MATCH_BIOS_UUID, U2, B1, VM_MATCH_BIOS_UUID, NULL, NULL}, /* restored from a backup */
+    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U1, B1, VM_MATCH_NAME, NULL, NULL},
+    {NULL, NULL, U1, VM_MATCH_NAME, VM_MATCH_INSTANCE_UUID, U1, B1, VM_MATCH_NAME, NULL, NULL},
+    {NULL, NULL, U1, VM_MATCH_NAME, VM_MATCH_NAME, U2, B1, VM_MATCH_MISMATCH, NULL, NULL}, /* a namesake */
+    {NULL, NULL, U1, VM_MATCH_NAME, VM_MATCH_NONE, NULL, NULL, VM_MATCH_NONE, NULL, NULL},
     {"11111111-0000-4000-8000-00000000000A", NULL, NULL, VM_MATCH_NONE, VM_MATCH_INSTANCE_UUID,
-     "11111111-0000-4000-8000-00000000000a", NULL, VM_MATCH_INSTANCE_UUID},
+     "11111111-0000-4000-8000-00000000000a", NULL, VM_MATCH_INSTANCE_UUID, NULL, NULL},
+    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID, B1_TURNED, NULL},
+    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID, B2, B1_TURNED},
+    {NULL, B2, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID, NULL, B1}, /* Kubernetes knows better */
+    {NULL, NULL, U2, VM_MATCH_NAME, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_BIOS_UUID, NULL, B1},
+    {U2, NULL, NULL, VM_MATCH_NONE, VM_MATCH_BIOS_UUID, U1, B1, VM_MATCH_MISMATCH, B1, B1},   /* but not than an instance UUID */
+    {NULL, NULL, U1, VM_MATCH_NAME, VM_MATCH_INSTANCE_UUID, U1, B2, VM_MATCH_NAME, NULL, B1}, /* its BIOS UUID was changed */
+    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U1, B2, VM_MATCH_MISMATCH, NULL, B1},    /* a namesake elsewhere */
+    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U1, NULL, VM_MATCH_NAME, NULL, B1},
+    {NULL, NULL, NULL, VM_MATCH_NONE, VM_MATCH_NAME, U1, B2, VM_MATCH_NAME, NULL,
+     "0123456789abcdef0123456789abcdef"}, /* no UUID */
 };
 
 static void machines_are_judged(void **state) {
     (void)state;
     for (size_t i = 0; i < UNIT_COUNT(judgements); i++) {
-        const struct node_identity known = {judgements[i].declared, judgements[i].declared_bios, judgements[i].bound,
-                                            judgements[i].bound_by};
+        const struct node_identity known = {.declared_instance_uuid = judgements[i].declared,
+                                            .declared_bios_uuid = judgements[i].declared_bios,
+                                            .provider_uuid = judgements[i].provider,
+                                            .system_uuid = judgements[i].system,
+                                            .bound_uuid = judgements[i].bound,
+                                            .bound_by = judgements[i].bound_by};
         const struct node_observation told = {
             .match = judgements[i].told, .instance_uuid = text(judgements[i].instance), .bios_uuid = text(judgements[i].bios)};
         if (observation_judge(&known, &told) != judgements[i].verdict)
@@ -524,6 +724,11 @@ static void machines_are_judged(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_follow_from_the_table),
+        cmocka_unit_test(kubernetes_is_the_third_source),
+        cmocka_unit_test(a_cluster_that_is_not_connected_is_not_asked),
+        cmocka_unit_test(kubernetes_counts_the_nodes),
+        cmocka_unit_test(a_majority_is_one_of_those_that_kubernetes_has),
+        cmocka_unit_test(an_old_report_is_noted_also_of_connected_clusters),
         cmocka_unit_test(a_control_plane_works_by_majority),
         cmocka_unit_test(workers_that_are_off_are_not_ready),
         cmocka_unit_test(nodes_that_nobody_sees_are_taken_for_running),
