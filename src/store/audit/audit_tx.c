@@ -197,6 +197,7 @@ static const struct audit_named {
     {"hx_cluster", "SELECT name FROM hx_clusters WHERE id = ?"},
     {"hx_connection", "SELECT name FROM hx_clusters WHERE id = ?"},
     {"hx_peer", "SELECT name FROM hx_clusters WHERE id = ?"},
+    {"kube_connection", "SELECT name FROM clusters WHERE id = ?"},
     {"service_account", "SELECT name FROM service_accounts WHERE id = ?"},
     {"user", "SELECT name FROM users WHERE id = ?"},
     {"vcenter", "SELECT name FROM vcenters WHERE id = ?"},

@@ -3,6 +3,7 @@
 #include "lease_store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "db_stmt.h"
 #include "store_tx.h"
@@ -98,6 +99,42 @@ int lease_store_take(struct store *store, const char *name, int64_t ttl_ms, stru
 void lease_store_give_back(struct store *store, const struct lease_fence *fence) {
     (void)store_run(store, "DELETE FROM leases WHERE name = ? AND holder = ? AND fence = ?",
                     DB_ARGS(db_text(fence->name), db_text(store_replica_name(store)), db_number(fence->number)), NULL, NULL);
+}
+
+void leases_done(struct leases *leases) {
+    if (!leases)
+        return;
+    free(leases->items);
+    *leases = (struct leases){0};
+}
+
+static int leases_take(const struct db_row *row, void *arg, struct err *err) {
+    struct leases *out = arg;
+    struct lease_in_force *at = db_list_add(&out->items, &out->count, sizeof(*at), err);
+    if (!at)
+        return ERR_NOMEM;
+    (void)snprintf(at->name, sizeof(at->name), "%s", db_row_text(row, 0));
+    at->is_ours = db_row_number(row, 1) != 0;
+    at->number = db_row_number(row, 2);
+    return 0;
+}
+
+int lease_store_renew_all(struct store *store, const char *prefix, int64_t ttl_ms, struct leases *out, struct err *err) {
+    const struct db_arg holder = db_text(store_replica_name(store)), begin = db_text(prefix);
+    *out = (struct leases){0};
+    int rc = store_run(store,
+                       "UPDATE leases SET expires_at_ms = " DB_NOW_MS " + ?"
+                       " WHERE name LIKE CONCAT(?, '%') AND holder = ? AND expires_at_ms > " DB_NOW_MS,
+                       DB_ARGS(db_number(ttl_ms), begin, holder), NULL, err);
+    rc = rc ? rc
+            : store_query(
+                  store,
+                  "SELECT name, holder = ?, fence FROM leases WHERE name LIKE CONCAT(?, '%') AND expires_at_ms > " DB_NOW_MS
+                  " ORDER BY name",
+                  DB_ARGS(holder, begin), "tii", leases_take, out, err);
+    if (rc)
+        leases_done(out);
+    return rc;
 }
 
 /* By the holder as well: a program before takes a lease over and leaves the number. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -40,6 +41,20 @@ struct lease_fence {
 int lease_store_take(struct store *store, const char *name, int64_t ttl_ms, struct lease_fence *out, struct err *err);
 /* Gives it back, if it is this replica's still. */
 void lease_store_give_back(struct store *store, const struct lease_fence *fence);
+
+/* Leases that somebody holds now. */
+struct leases {
+    struct lease_in_force {
+        char name[LEASE_NAME_BYTES];
+        bool is_ours; /* held by this replica, */
+        int64_t number;
+    } * items; /* by name */
+    size_t count;
+};
+void leases_done(struct leases *leases); /* NULL is allowed */
+/* Prolongs all leases of this replica that are in force and whose names begin with `prefix`, and lists those with such names that are in force, whoever holds
+ * them. *out (uninitialised) is given back by leases_done. */
+int lease_store_renew_all(struct store *store, const char *prefix, int64_t ttl_ms, struct leases *out, struct err *err);
 
 struct store_tx;
 /* For the beginning of a transaction that writes what the lease is for: ERR_PRECONDITION if its number is no longer in force. NULL: 0. */

@@ -1,4 +1,4 @@
-/* Kubernetes clusters: read some hundred at once by four queries joined in memory, written with their nodes. Layer 2 (store).
+/* Kubernetes clusters: read some hundred at once by six queries joined in memory, written with their nodes. Layer 2 (store).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster_store.h"
 
@@ -8,6 +8,8 @@
 
 #include "audit_tx.h"
 #include "cluster_tx.h"
+#include "kube_facts.h"
+#include "names.h"
 #include "record_tx.h"
 #include "str.h"
 #include "uuid.h"
@@ -41,7 +43,8 @@ struct cluster_reading {
     const struct cluster_sink *sink;
     char after[UUID_TEXT_BYTES]; /* all clusters up to this one were given */
     struct cluster_list list;
-    size_t at; /* where the rows of a list have come to: both sides are in order of the cluster's id */
+    struct db_records kube; /* what Kubernetes tells of their nodes, by node_id: few clusters are connected, so no join */
+    size_t at;              /* where the rows of a list have come to: both sides are in order of the cluster's id */
 };
 
 /* The cluster that this row belongs to. NULL only if the snapshot held a row without its cluster, which the foreign key forbids. */
@@ -75,7 +78,16 @@ static int cluster_add_label(const struct db_row *row, void *arg, struct err *er
     return 0;
 }
 
-/* The texts of a row, borrowed: the record gets one block of memory, not one for each of 18 texts. */
+static int cluster_compare_kube(const void *id, const void *kube) {
+    return strcmp(id, ((const struct node_kube *)kube)->node_id);
+}
+
+static struct node_kube *cluster_find_kube(const struct cluster_reading *load, const char *node_id) {
+    return load->kube.count ? bsearch(node_id, load->kube.items, load->kube.count, sizeof(struct node_kube), cluster_compare_kube)
+                            : NULL;
+}
+
+/* The texts of a row, borrowed: the record gets one block of memory, not one for each of 26 texts. */
 static int cluster_add_node(const struct db_row *row, void *arg, struct err *err) {
     struct cluster *c = find_owner(arg, row);
     struct node_observation seen = {0};
@@ -89,8 +101,22 @@ static int cluster_add_node(const struct db_row *row, void *arg, struct err *err
         return rc;
     if (seen.node_id)
         view.seen = &seen;
+    view.kube = cluster_find_kube(arg, view.id);
     struct node *n = db_list_add(&c->nodes, &c->nodes_count, sizeof(*n), err);
     return n ? node_pack(&view, n, err) : ERR_NOMEM;
+}
+
+static const struct db_table cluster_kube_table = {
+    .name = "kube_statuses", .noun = "connection", .members = cluster_kube_members, .bytes = sizeof(struct cluster_kube)};
+
+static int cluster_add_kube(const struct db_row *row, void *arg, struct err *err) {
+    struct cluster *c = find_owner(arg, row);
+    size_t at = 1;
+    if (!c)
+        return 0;
+    c->kube = calloc(1, sizeof(*c->kube));
+    return c->kube ? db_members_read(row, &at, &cluster_kube_table, false, c->kube, err)
+                   : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 /* Runs a query for what belongs to the clusters of a list; its rows are in order of the cluster's id. */
@@ -99,6 +125,23 @@ static int cluster_store_load_part(struct store_tx *tx, struct cluster_reading *
     const struct cluster *first = load->list.items, *last = first + load->list.count - 1;
     load->at = 0;
     return db_query(store_tx_conn(tx), sql, DB_ARGS(db_text(first->id), db_text(last->id)), kinds, row, load, err);
+}
+
+static int cluster_read_told(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
+    const struct cluster *first = load->list.items, *last = first + load->list.count - 1;
+    return db_table_query(store_tx_conn(tx), &node_kube_table, " WHERE cluster_id BETWEEN ? AND ? ORDER BY node_id",
+                          DB_ARGS(db_text(first->id), db_text(last->id)), &load->kube, err);
+}
+
+static int cluster_read_kube(struct store_tx *tx, struct cluster_reading *load, struct err *err) {
+    char kinds[DB_COLUMNS_MAX + 1] = "t";
+    _cleanup_strbuf_ struct strbuf sql;
+    strbuf_init(&sql, CLUSTER_SQL_BYTES_MAX);
+    strbuf_adds(&sql, "SELECT cluster_id, ");
+    db_members_columns(cluster_kube_members, "", &sql, kinds);
+    strbuf_adds(&sql, " FROM kube_statuses WHERE cluster_id BETWEEN ? AND ? ORDER BY cluster_id");
+    int rc = strbuf_check(&sql, "a statement", err);
+    return rc ? rc : cluster_store_load_part(tx, load, sql.data, kinds, cluster_add_kube, err);
 }
 
 static int cluster_read_rows(struct store_tx *tx, struct cluster_reading *load, const char *rest, struct db_args args,
@@ -127,8 +170,11 @@ static int cluster_read_rows(struct store_tx *tx, struct cluster_reading *load, 
     db_members_columns(observation_members, "o.", &sql, kinds);
     strbuf_adds(&sql, " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.cluster_id BETWEEN ? AND ?"
                       " ORDER BY n.cluster_id, n.name");
+    rc = rc ? rc : cluster_read_told(tx, load, err);
     rc = rc ? rc : strbuf_check(&sql, "a statement", err);
-    return rc ? rc : cluster_store_load_part(tx, load, sql.data, kinds, cluster_add_node, err);
+    rc = rc ? rc : cluster_store_load_part(tx, load, sql.data, kinds, cluster_add_node, err);
+    db_records_done(&node_kube_table, &load->kube);
+    return rc ? rc : cluster_read_kube(tx, load, err);
 }
 
 /* The array grew by doubling; the record lives long. */
@@ -243,28 +289,106 @@ static const struct node *node_find_by_id(const struct node *nodes, size_t count
     return NULL;
 }
 
-/* Makes the stored nodes of a cluster those of `c`, writing only what differs. What is seen of a node is forgotten with the node, and
- * when another virtual machine is declared. Errors as above. */
+/* A node as stored, and what Kubernetes has to do with it. */
+struct stored_node {
+    struct node node;
+    enum { NODE_UNTOLD, NODE_TOLD, NODE_MADE } told; /* it has told nothing of it; it has it; nobody but it has ever named it */
+};
+
+static int node_read_told(const struct db_row *row, size_t first, void *record, struct err *err) {
+    struct stored_node *stored = record;
+    (void)err;
+    stored->told = (unsigned)db_row_number(row, first);
+    return 0;
+}
+
+static const struct db_table stored_node_table = {
+    .name = "nodes",
+    .noun = "node",
+    .members = node_members,
+    .bytes = sizeof(struct stored_node),
+    .more = ", COALESCE((SELECT IF(k.is_made, 2, 1) FROM kube_nodes k WHERE k.node_id = nodes.id), 0)",
+    .more_kinds = "i",
+    .read_more = node_read_told};
+
+static const struct stored_node *node_find_stored(const struct db_records *stored, const char *id) {
+    const struct stored_node *items = stored->items;
+    for (size_t i = 0; i < stored->count; i++)
+        if (str_eq(items[i].node.id, id))
+            return &items[i];
+    return NULL;
+}
+
+/* Nodes as they are to be stored: borrowed from `c`, but one that is new there and has the name of one that Kubernetes tells is that one. NULL: no memory. */
+static struct node *node_list_wanted(const struct cluster *c, const struct db_records *before) {
+    const struct stored_node *stored = before->items;
+    struct node *wanted = calloc(c->nodes_count + 1, sizeof(*wanted));
+    for (size_t i = 0; wanted && i < c->nodes_count; i++) {
+        wanted[i] = c->nodes[i];
+        if (node_find_stored(before, wanted[i].id))
+            continue;
+        for (size_t k = 0; k < before->count; k++)
+            if (stored[k].told != NODE_UNTOLD && str_eq(stored[k].node.name, wanted[i].name))
+                wanted[i].id = stored[k].node.id;
+    }
+    return wanted;
+}
+
+static int node_forget_seen(struct db_conn *conn, const char *id, struct err *err) {
+    return db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", DB_ARGS(db_text(id)), NULL, err);
+}
+
+/* A node that is no longer declared, but that Kubernetes has: it stays, as one that the connection has made. */
+static int node_undeclare(struct db_conn *conn, const struct stored_node *stored, struct err *err) {
+    const struct node bare = {.id = stored->node.id, .name = stored->node.name, .role = stored->node.role};
+    const struct db_args id = DB_ARGS(db_text(bare.id));
+    int rc = 0;
+    if (stored->told == NODE_MADE)
+        return 0;
+    if (!node_same_identity(&stored->node, &bare))
+        rc = node_forget_seen(conn, bare.id, err);
+    rc = rc ? rc
+            : db_run(conn,
+                     "UPDATE nodes SET vcenter_id = NULL, vm_instance_uuid = NULL, vm_bios_uuid = NULL, vm_name = NULL,"
+                     " kubernetes_version = NULL, address = NULL WHERE id = ?",
+                     id, NULL, err);
+    return rc ? rc : db_run(conn, "UPDATE kube_nodes SET is_made = 1 WHERE node_id = ?", id, NULL, err);
+}
+
+/* Takes a stored row away unless it is to stay as it is; wanted NULL: it is not in the list any more. */
+static int node_clear(struct db_conn *conn, const struct stored_node *stored, const struct node *wanted, struct err *err) {
+    const struct db_args id = DB_ARGS(db_text(stored->node.id));
+    int rc = 0;
+    if (wanted && members_same(node_members, &stored->node, wanted))
+        return 0;
+    if (!wanted && stored->told != NODE_UNTOLD)
+        return node_undeclare(conn, stored, err);
+    if (!wanted || !node_same_identity(&stored->node, wanted))
+        rc = node_forget_seen(conn, stored->node.id, err);
+    if (!rc && stored->told == NODE_MADE) /* somebody declares it from now on */
+        rc = db_run(conn, "UPDATE kube_nodes SET is_made = 0 WHERE node_id = ?", id, NULL, err);
+    return rc ? rc : db_run(conn, "DELETE FROM nodes WHERE id = ?", id, NULL, err);
+}
+
+/* Makes the declared nodes of a cluster those of `c`, writing only what differs; what Kubernetes has stays. What is seen of a node is forgotten with the
+ * node, and when another virtual machine is declared. Errors as above. */
 static int node_replace(struct db_conn *conn, const struct cluster *c, struct err *err) {
     struct db_records before = {0};
-    int rc = db_table_query(conn, &node_table, " WHERE cluster_id = ? ORDER BY name", DB_ARGS(db_text(c->id)), &before, err);
-    const struct node *stored = before.items;
+    int rc =
+        db_table_query(conn, &stored_node_table, " WHERE cluster_id = ? ORDER BY name", DB_ARGS(db_text(c->id)), &before, err);
+    const struct stored_node *stored = before.items;
+    _cleanup_free_ struct node *wanted = rc ? NULL : node_list_wanted(c, &before);
+    if (!rc && !wanted)
+        rc = err_set(err, ERR_NOMEM, "out of memory");
     /* rows that change are removed first and written anew, so that nodes may swap names or virtual machines */
-    for (size_t i = 0; i < before.count && !rc; i++) {
-        const struct node *wanted = node_find_by_id(c->nodes, c->nodes_count, stored[i].id);
-        const struct db_args id = DB_ARGS(db_text(stored[i].id));
-        if (wanted && members_same(node_members, &stored[i], wanted))
-            continue;
-        if (!wanted || !node_same_identity(&stored[i], wanted))
-            rc = db_run(conn, "DELETE FROM node_observations WHERE node_id = ?", id, NULL, err);
-        rc = rc ? rc : db_run(conn, "DELETE FROM nodes WHERE id = ?", id, NULL, err);
-    }
+    for (size_t i = 0; i < before.count && !rc; i++)
+        rc = node_clear(conn, &stored[i], node_find_by_id(wanted, c->nodes_count, stored[i].node.id), err);
     for (size_t i = 0; i < c->nodes_count && !rc; i++) {
-        const struct node *was = node_find_by_id(stored, before.count, c->nodes[i].id);
-        if (!was || !members_same(node_members, was, &c->nodes[i]))
-            rc = insert_node(conn, c->id, &c->nodes[i], err);
+        const struct stored_node *was = node_find_stored(&before, wanted[i].id);
+        if (!was || !members_same(node_members, &was->node, &wanted[i]))
+            rc = insert_node(conn, c->id, &wanted[i], err);
     }
-    db_records_done(&node_table, &before);
+    db_records_done(&stored_node_table, &before);
     return rc;
 }
 
@@ -382,6 +506,24 @@ static int cluster_write_rows(struct store_tx *tx, const struct cluster *c, bool
     return rc ? rc : store_tx_note_change(tx, CHANGE_CLUSTER, c->id, err);
 }
 
+int cluster_tx_insert(struct store_tx *tx, const struct cluster *c, const struct cluster_room *room, struct err *err) {
+    struct room_count count;
+    int rc = room_begin(tx, room, &count, err);
+    rc = rc ? rc : cluster_write_rows(tx, c, false, CLUSTER_PART_ALL, err);
+    return rc ? rc : room_check(tx, &count, c, true, err);
+}
+
+int cluster_tx_begin_room(struct store_tx *tx, const struct cluster_room *room, struct err *err) {
+    struct room_count count;
+    return room_begin(tx, room, &count, err);
+}
+
+int cluster_tx_check_room(struct store_tx *tx, const struct cluster_room *room, struct err *err) {
+    const struct cluster nothing_new = {.nodes_count = 0};
+    struct room_count count = {.room = room};
+    return room_check(tx, &count, &nothing_new, false, err);
+}
+
 static int cluster_write(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_write *call = arg;
     struct room_count count;
@@ -412,11 +554,26 @@ struct cluster_removal {
     const struct audit_record *audit;
 };
 
+/* What was made in the Kubernetes cluster is to be taken back first. */
+static int cluster_check_disconnected(struct store_tx *tx, const char *id, struct err *err) {
+    char *name = NULL;
+    int rc = db_query_row(store_tx_conn(tx),
+                          "SELECT c.name FROM clusters c JOIN kube_connections k ON k.cluster_id = c.id WHERE c.id = ?",
+                          DB_ARGS(db_text(id)), DB_INTO(DB_TO(name)), NULL, err);
+    if (!rc && name) {
+        rc = err_set(err, ERR_CONFLICT, "the cluster \"%s\" is connected", name);
+        (void)err_remedy(err, "disconnect it first: kaasctl cluster disconnect %s", name_quote(name).text);
+    }
+    free(name);
+    return rc;
+}
+
 static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_removal *call = arg;
     const struct db_args id = DB_ARGS(db_text(call->id));
     /* the rows of the lists and the grants go with it (ON DELETE CASCADE); what is seen of nodes does not */
-    int rc = audit_tx_append(tx, call->audit, 1, err); /* as long as it has a name */
+    int rc = cluster_check_disconnected(tx, call->id, err);
+    rc = rc ? rc : audit_tx_append(tx, call->audit, 1, err); /* as long as it has a name */
     rc = rc ? rc : store_tx_note_rows(tx, CHANGE_GRANT, "SELECT id FROM grants WHERE cluster_id = ?", id, err);
     rc = rc ? rc
             : db_run(store_tx_conn(tx),

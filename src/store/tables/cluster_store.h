@@ -58,7 +58,7 @@ int cluster_store_update(struct store *store, const struct cluster *c, unsigned 
                          struct err *err);
 
 /* Removes a cluster with its lists and the grants on it. With version_no 0 whatever its version, else ERR_PRECONDITION if it
- * changed. ERR_NOT_FOUND. Notes CHANGE_CLUSTER. `audit` as above. */
+ * changed. ERR_NOT_FOUND; ERR_CONFLICT while it is connected (kube_store.h). Notes CHANGE_CLUSTER. `audit` as above. */
 int cluster_store_delete(struct store *store, const char *id, int64_t version_no, const struct audit_record *audit,
                          struct err *err);
 

@@ -17,6 +17,9 @@ DB_LIST_DEFINE(node_target_list, node_target_done);
     "IF(o.bound_uuid IS NULL OR o.vm_match IN ('none', 'mismatch') OR o.vcenter_id <> COALESCE(n.vcenter_id, o.vcenter_id)," \
     " NULL, " column ")"
 
+/* Of "vsphere://UUID", as the cloud provider and Cluster API for vSphere set it (kubernetes/cloud-provider-vsphere); other schemes name no machine of a vCenter. */
+#define PROVIDER_UUID "IF(LEFT(k.provider_id, 10) = 'vsphere://', SUBSTRING(k.provider_id, 11), NULL)"
+
 static const struct member target_members[] = {
     MEMBER_AS(node_target, cluster_id, "n.cluster_id", NULL),
     MEMBER_AS(node_target, node_id, "n.id", NULL),
@@ -24,15 +27,18 @@ static const struct member target_members[] = {
     MEMBER_AS(node_target, vm_name, "COALESCE(n.vm_name, n.name)", NULL),
     MEMBER_AS(node_target, vm_instance_uuid, "COALESCE(n.vm_instance_uuid, o.bound_uuid)", NULL),
     MEMBER_AS(node_target, vm_bios_uuid, "n.vm_bios_uuid", NULL),
+    MEMBER_AS(node_target, provider_uuid, PROVIDER_UUID, NULL),
+    MEMBER_AS(node_target, system_uuid, "k.system_uuid", NULL),
     MEMBER_AS(node_target, vcenter_id, "COALESCE(n.vcenter_id, IF(o.bound_uuid IS NULL, NULL, o.vcenter_id))", NULL),
     MEMBER_AS(node_target, seen_moref, BOUND_THERE("o.vm_moref"), NULL),
     MEMBER_AS(node_target, seen_name, BOUND_THERE("o.vm_name"), NULL),
     MEMBERS_END,
 };
-static const struct db_table target_table = {.name = "nodes n LEFT JOIN node_observations o ON o.node_id = n.id",
-                                             .noun = "node",
-                                             .members = target_members,
-                                             .bytes = sizeof(struct node_target)};
+static const struct db_table target_table = {
+    .name = "nodes n LEFT JOIN node_observations o ON o.node_id = n.id LEFT JOIN kube_nodes k ON k.node_id = n.id",
+    .noun = "node",
+    .members = target_members,
+    .bytes = sizeof(struct node_target)};
 
 int observation_store_list_cluster_nodes(struct store *store, const char *vcenter_id, const char *cluster_id,
                                          struct node_target_list *out, struct err *err) {
@@ -61,9 +67,10 @@ int observation_store_list_nodes(struct store *store, const char *vcenter_id, st
 /* A node as stored, with what is stored of its observation. */
 struct known {
     char node_id[UUID_TEXT_BYTES];
-    char cluster_id[UUID_TEXT_BYTES]; /* "": the node exists no more */
-    char *instance_uuid, *bios_uuid;  /* declared */
-    char vcenter_id[UUID_TEXT_BYTES]; /* declared, or "" */
+    char cluster_id[UUID_TEXT_BYTES];  /* "": the node exists no more */
+    char *instance_uuid, *bios_uuid;   /* declared */
+    char *provider_uuid, *system_uuid; /* as Kubernetes tells */
+    char vcenter_id[UUID_TEXT_BYTES];  /* declared, or "" */
     enum vm_match bound_by;
     bool has_row;
     struct node_observation row;
@@ -90,6 +97,8 @@ struct observation_saving {
 static void observation_store_known_done(struct known *k) {
     free(k->instance_uuid);
     free(k->bios_uuid);
+    free(k->provider_uuid);
+    free(k->system_uuid);
     node_observation_done(&k->row);
 }
 
@@ -102,7 +111,7 @@ static DB_LIST_DEFINE(known_list, observation_store_known_done);
 static int observation_store_add_known(const struct db_row *row, void *arg, struct err *err) {
     struct known_list *list = arg;
     struct known *k = db_list_add(&list->items, &list->count, sizeof(*k), err);
-    size_t at = 6;
+    size_t at = 8;
     if (!k)
         return ERR_NOMEM;
     db_row_copy(row, 0, k->node_id, sizeof(k->node_id));
@@ -112,6 +121,8 @@ static int observation_store_add_known(const struct db_row *row, void *arg, stru
     db_row_copy(row, 4, k->vcenter_id, sizeof(k->vcenter_id));
     if (!vm_match_parse(db_row_text(row, 5), &k->bound_by))
         k->bound_by = VM_MATCH_NAME;
+    k->provider_uuid = db_row_dup(row, 6);
+    k->system_uuid = db_row_dup(row, 7);
     int rc = db_members_read(row, &at, &observation_table, false, &k->row, err);
     k->has_row = k->row.node_id != NULL;
     if (!k->has_row)
@@ -119,13 +130,16 @@ static int observation_store_add_known(const struct db_row *row, void *arg, stru
     return rc;
 }
 
-/* `id` is the column of the node's id, `rest` chooses rows of nodes n and their observations o. */
+/* `id` is the column of the node's id, `rest` chooses rows of nodes n, their observations o, and what Kubernetes tells, k. */
 static int observation_store_load_known(struct observation_saving *call, const char *id, const char *rest, struct db_args args,
                                         struct known_list *out, struct err *err) {
-    char kinds[DB_COLUMNS_MAX + 1] = "tttttt";
+    char kinds[DB_COLUMNS_MAX + 1] = "tttttttt";
     _cleanup_strbuf_ struct strbuf sql;
     strbuf_init(&sql, OBSERVATION_SQL_BYTES_MAX);
-    strbuf_addf(&sql, "SELECT %s, n.cluster_id, n.vm_instance_uuid, n.vm_bios_uuid, n.vcenter_id, o.bound_by, ", id);
+    strbuf_addf(&sql,
+                "SELECT %s, n.cluster_id, n.vm_instance_uuid, n.vm_bios_uuid, n.vcenter_id, o.bound_by, " PROVIDER_UUID
+                ", k.system_uuid, ",
+                id);
     db_members_columns(observation_members, "o.", &sql, kinds);
     strbuf_adds(&sql, rest);
     int rc = strbuf_check(&sql, "a statement", err);
@@ -136,6 +150,7 @@ static int observation_store_load_known(struct observation_saving *call, const c
 static int observation_load_rows(struct observation_saving *call, struct known_list *out, struct err *err) {
     return observation_store_load_known(call, "o.node_id",
                                         " FROM node_observations o LEFT JOIN nodes n ON n.id = o.node_id"
+                                        " LEFT JOIN kube_nodes k ON k.node_id = o.node_id"
                                         " WHERE o.vcenter_id = ? AND o.node_id > ? ORDER BY o.node_id LIMIT ?",
                                         DB_ARGS(db_text(call->picture->vcenter_id), db_text(call->after), db_number(BATCH)), out,
                                         err);
@@ -144,7 +159,8 @@ static int observation_load_rows(struct observation_saving *call, struct known_l
 /* One node with its row, of whichever vCenter; none if there is no such node. */
 static int load_node(struct observation_saving *call, const char *node_id, struct known_list *out, struct err *err) {
     return observation_store_load_known(call, "n.id",
-                                        " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id WHERE n.id = ?",
+                                        " FROM nodes n LEFT JOIN node_observations o ON o.node_id = n.id"
+                                        " LEFT JOIN kube_nodes k ON k.node_id = n.id WHERE n.id = ?",
                                         DB_ARGS(db_text(node_id)), out, err);
 }
 
@@ -216,6 +232,8 @@ static void observation_decide(const struct known *k, const struct node_observat
     const struct node_identity identity = {
         .declared_instance_uuid = k->instance_uuid,
         .declared_bios_uuid = k->bios_uuid,
+        .provider_uuid = k->provider_uuid,
+        .system_uuid = k->system_uuid,
         .bound_uuid = has_bound ? k->row.bound_uuid : NULL,
         .bound_by = k->bound_by,
     };

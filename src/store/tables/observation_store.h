@@ -27,8 +27,8 @@ void node_target_list_done(struct node_target_list *list); /* NULL is allowed */
  * changed (CHANGE_CLUSTER in the change feed). *out (uninitialised) is given back by node_target_list_done.
  *
  * How to match: by vm_instance_uuid (config.instanceUuid); if there is none such, by seen_moref when that virtual machine has no
- * configuration now; if there is none such, by vm_bios_uuid (config.uuid), in one byte order or the other, when exactly one virtual
- * machine has it; if there is none such, by vm_name when exactly one virtual machine has that name. Templates are no candidates. Give
+ * configuration now; if there is none such, by provider_uuid, else by system_uuid, else by vm_bios_uuid (all config.uuid), in one byte order or the other,
+ * when exactly one virtual machine has it; if there is none such, by vm_name when exactly one virtual machine has that name. Templates are no candidates. Give
  * the store what was found, and by what, even if its instance UUID is not the target's: the store judges (observation_judge). */
 int observation_store_list_nodes(struct store *store, const char *vcenter_id, struct node_target_list *out, struct err *err);
 

@@ -207,7 +207,7 @@ static int seal_store_add_loss(const struct db_row *row, void *arg, struct err *
 /* Of a NULL it is NULL, and so not true. */
 #define IS_LOST(sealed) "FIND_IN_SET(LOWER(HEX(SUBSTRING(" sealed ", 2, 4))), ?) = 0"
 
-/* Owners of this kind among all lost values, but for tokens, which are had anew without a person. */
+/* Owners of this kind among all lost values, but for tokens of HX, which are had anew without a person. */
 #define SEAL_LOSERS(owner, select, id)                                                                \
     select " WHERE " id " IN (SELECT s.owner_id FROM " SEALED_ALL " WHERE s.owner_kind = '" owner "'" \
            " AND s.purpose <> 'hx-token' AND " IS_LOST("s.sealed") ") ORDER BY 2"
@@ -225,6 +225,9 @@ int seal_store_list_losses(struct store *store, const char *held, struct seal_lo
         [SEAL_OWNER_HX_CONNECTION] = SEAL_LOSERS(
             SECRET_OWNER_HX_CONNECTION,
             "SELECT h.id, h.name, c.user_name FROM hx_connections c JOIN hx_clusters h ON h.id = c.hx_cluster_id", "h.id"),
+        [SEAL_OWNER_KUBE_CONNECTION] =
+            SEAL_LOSERS(SECRET_OWNER_KUBE_CONNECTION,
+                        "SELECT c.id, c.name, '' FROM kube_connections k JOIN clusters c ON c.id = k.cluster_id", "c.id"),
     };
     struct seal_losing call = {.losses = {0}};
     int rc = 0;

@@ -79,11 +79,12 @@ enum seal_owner {
     SEAL_OWNER_AUDIT_KEY,
     SEAL_OWNER_HX_CREDENTIAL,
     SEAL_OWNER_HX_CONNECTION,
+    SEAL_OWNER_KUBE_CONNECTION,
     SEAL_OWNER_COUNT
 };
 struct seal_loss {
     enum seal_owner owner;
-    char *id, *name; /* of the vCenter, directory, HX cluster; the kid */
+    char *id, *name; /* of the vCenter, directory, HX cluster, Kubernetes cluster; the kid */
     char *user;      /* user name of the password that is lost; "": no password, or not known */
 };
 struct seal_losses {

@@ -11,11 +11,13 @@
 #include "err.h"
 #include "store.h"
 
+struct seal;
 struct store_tx;
 
 /* Kinds of owners. */
-#define SECRET_OWNER_HX_CONNECTION "hx_connection" /* by the id of the HX cluster: "hx-password", "hx-token" */
-#define SECRET_OWNER_HX_CREDENTIAL "hx_credential" /* by the id of the vCenter: "hx-credential" */
+#define SECRET_OWNER_HX_CONNECTION "hx_connection"     /* by the id of the HX cluster: "hx-password", "hx-token" */
+#define SECRET_OWNER_HX_CREDENTIAL "hx_credential"     /* by the id of the vCenter: "hx-credential" */
+#define SECRET_OWNER_KUBE_CONNECTION "kube_connection" /* by the id of the Kubernetes cluster: "kube-token" */
 
 /* Where a secret belongs. Borrowed. */
 struct secret_place {
@@ -30,6 +32,11 @@ struct secret_value {
 
 /* Reads a sealed value. The caller frees out->bytes; NULL if there is none. */
 int secret_store_load(struct store *store, const struct secret_place *place, struct secret_value *out, struct err *err);
+
+/* Seals a text for its place. out->bytes is freed by the caller. ERR_NOMEM, ERR_INTERNAL. */
+int secret_seal(struct seal *seal, const struct secret_place *place, const char *text, struct secret_value *out, struct err *err);
+/* Reads and opens one. *text is freed by secret_free; NULL if there is none. ERR_CONFIG: the master key that sealed it is not held, or the value was moved or changed. */
+int secret_store_open(struct store *store, struct seal *seal, const struct secret_place *place, char **text, struct err *err);
 
 /* Writes the value over the one that is there, in the caller's transaction; bytes NULL: removes it. */
 int secret_tx_put(struct store_tx *tx, const struct secret_place *place, const struct secret_value *value, struct err *err);

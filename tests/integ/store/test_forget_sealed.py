@@ -36,6 +36,12 @@ class Place:
         self.sql("INSERT INTO hx_credentials (vcenter_id, user_name, refused_at_ms, created_at_ms, updated_at_ms, version_no)"
                  " VALUES (%s, 'inherited', 0, 1, 1, 1)", world.vcenter.instance_uuid)
         put_secret(world.db, key, "hx_connection", hx, "hx-password", b"p")
+        kube = "33333333-3333-4333-8333-333333333333"
+        self.sql("INSERT INTO clusters (id, name, state, kubernetes_version, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES (%s, 'connected', 'ready', '1.36.3', 1, 1, 1)", kube)
+        self.sql("INSERT INTO kube_connections (cluster_id, address, cluster_uid, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES (%s, 'https://k.test', 'u', 1, 1, 1)", kube)
+        put_secret(world.db, key, "kube_connection", kube, "kube-token", b"kube token")
         put_secret(world.db, key, "hx_credential", world.vcenter.instance_uuid, "hx-credential", b"hx credential")
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -104,7 +110,8 @@ def test_all_else_stays(place: Place) -> None:
     said = forget(kaasd, "--yes")
     assert said.returncode == 0, said.stderr
     for words in ("kaasctl vcenter register 127.0.0.1", "kaasctl ldap set corp --bind-password-file -",
-                  "--user hxadmin", "kaasctl vcenter set-hx-credential", "Users, grants, clusters and vCenters are as they were"):
+                  "--user hxadmin", "kaasctl vcenter set-hx-credential",
+                  "kaasctl cluster connect connected --kubeconfig FILE", "Users, grants, clusters and vCenters are as they were"):
         assert words in said.stdout, said.stdout
     assert place.key.stat().st_mode & 0o777 == 0o600 and len(place.key.read_bytes()) == 32
     kaasd.start()

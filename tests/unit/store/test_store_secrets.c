@@ -17,6 +17,7 @@
 
 #define VC FIXTURE_VC
 #define HX "22222222-2222-4222-8222-222222222222"
+#define KUBE "33333333-3333-4333-8333-333333333333"
 #define OLD_KEY 1 /* the byte that a key consists of */
 #define NEW_KEY 2
 
@@ -46,6 +47,8 @@ static int tear_down(void **state) {
 
 static int empty(void **state) {
     (void)state;
+    fixture_exec("DELETE FROM kube_connections");
+    fixture_exec("DELETE FROM clusters");
     fixture_exec("DELETE FROM vcenters");
     fixture_exec("DELETE FROM hx_clusters");
     fixture_exec("DELETE FROM ldap_sources");
@@ -242,7 +245,7 @@ static void write_sealed(unsigned key, const char *bound, const char *plain, con
     store_free(root);
 }
 
-#define VALUES 9
+#define VALUES 10
 /* One or two of each kind, as 0.3 writes those that it knows. */
 static void make_values(unsigned key) {
     fixture_insert_vcenter(store, VC);
@@ -273,6 +276,11 @@ static void make_values(unsigned key) {
                  " VALUES ('" VC "', 'heir', 0, 1, 1, 1)");
     write_sealed(key, "hx-password:" HX, "hxp", "INSERT INTO secrets VALUES ('hx_connection', '" HX "', 'hx-password', ?)");
     write_sealed(key, "hx-token:" HX, "hxt", "INSERT INTO secrets VALUES ('hx_connection', '" HX "', 'hx-token', ?)");
+    fixture_exec("INSERT INTO clusters (id, name, state, kubernetes_version, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES ('" KUBE "', 'prod', 'ready', '1.36.3', 1, 1, 1)");
+    fixture_exec("INSERT INTO kube_connections (cluster_id, address, cluster_uid, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES ('" KUBE "', 'https://k.test', 'uid', 1, 1, 1)");
+    write_sealed(key, "kube-token:" KUBE, "kt", "INSERT INTO secrets VALUES ('kube_connection', '" KUBE "', 'kube-token', ?)");
     write_sealed(key, "hx-credential:" VC, "hxc", "INSERT INTO secrets VALUES ('hx_credential', '" VC "', 'hx-credential', ?)");
 }
 
@@ -331,7 +339,7 @@ static void test_one_loop_seals_all_values_anew(void **state) {
         make_values(OLD_KEY);
         expect_counts(VALUES, 0);
         turn_all(&call, limit);
-        assert_string_equal(call.plains, "audit hxp hxt hxc bind k1 k2 g1 g10 ");
+        assert_string_equal(call.plains, "audit hxp hxt hxc kt bind k1 k2 g1 g10 ");
         expect_counts(0, VALUES);
         turn_all(&call, limit);
         assert_int_equal(call.seen, VALUES);
@@ -400,7 +408,7 @@ static void test_what_a_lost_key_takes_with_it(void **state) {
     (void)state;
     make_values(OLD_KEY);
     expect_losses(ids[OLD_KEY], "");
-    expect_losses(ids[NEW_KEY], "0 k1 ; 0 k2 ; 1 vc ; 2 corp cn=kaas; 3 chain ; 4 vc heir; 5 HX hxadmin; ");
+    expect_losses(ids[NEW_KEY], "0 k1 ; 0 k2 ; 1 vc ; 2 corp cn=kaas; 3 chain ; 4 vc heir; 5 HX hxadmin; 6 prod ; ");
     forget(ids[OLD_KEY], ids[OLD_KEY]);
     expect_counts(VALUES, 0);
     forget(ids[NEW_KEY], ids[NEW_KEY]);
@@ -408,6 +416,7 @@ static void test_what_a_lost_key_takes_with_it(void **state) {
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM secrets"), 0);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM hx_credentials"), 0);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM hx_connections"), 1);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM kube_connections"), 1); /* to be connected again in place */
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM signing_keys"), 0);
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM vcenter_credentials WHERE state = 'retired'"), 3);
     assert_int_equal(fixture_number("SELECT registered_at_ms FROM vcenters"), 0);

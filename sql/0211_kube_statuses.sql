@@ -1,0 +1,25 @@
+-- How each connection stands, and what Kubernetes says of itself, by the replica that holds the lease. Counts of -1 are unknown.
+CREATE TABLE kube_statuses (
+    cluster_id CHAR(36) NOT NULL,
+    state VARCHAR(10) NOT NULL CHECK (state IN ('unknown', 'ok', 'failing', 'refused')),
+    since_ms BIGINT NOT NULL,
+    checked_at_ms BIGINT NOT NULL,
+    reason VARCHAR(30),
+    detail VARCHAR(600),
+    remedy VARCHAR(300),
+    token_until_ms BIGINT NOT NULL,
+    token_renew_at_ms BIGINT NOT NULL,
+    version VARCHAR(255),
+    health VARCHAR(20) NOT NULL,
+    health_reason VARCHAR(1000),
+    health_since_ms BIGINT NOT NULL,
+    control_plane_ready INT NOT NULL DEFAULT -1,
+    control_plane_desired INT NOT NULL DEFAULT -1,
+    workers_ready INT NOT NULL DEFAULT -1,
+    workers_desired INT NOT NULL DEFAULT -1,
+    health_json MEDIUMTEXT,
+    missing_rights TEXT,
+    version_no BIGINT NOT NULL,
+    PRIMARY KEY (cluster_id),
+    CONSTRAINT kube_statuses_connection FOREIGN KEY (cluster_id) REFERENCES kube_connections (cluster_id) ON DELETE CASCADE
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin;
