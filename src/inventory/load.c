@@ -8,6 +8,7 @@
 
 #include "cluster_store.h"
 #include "grant_store.h"
+#include "kube_facts.h"
 #include "limits.h"
 #include "platform_store.h"
 #include "render.h"
@@ -450,6 +451,8 @@ static void load_adopt(struct inventory_cluster *entry, struct rollup *r) {
                                               .placement_source = c->placement_source,
                                               .control_plane_ready = c->control_plane_ready,
                                               .workers_ready = c->workers_ready,
+                                              .control_plane_desired = c->control_plane_desired,
+                                              .workers_desired = c->workers_desired,
                                               .placement = c->placement,
                                               .observed_at_ms = c->observed_at_ms};
     c->state = r->state;
@@ -460,6 +463,8 @@ static void load_adopt(struct inventory_cluster *entry, struct rollup *r) {
     c->placement_source = STEAL(r->placement_source);
     c->control_plane_ready = r->control_plane_ready;
     c->workers_ready = r->workers_ready;
+    c->control_plane_desired = r->control_plane_desired;
+    c->workers_desired = r->workers_desired;
     c->placement = r->placement;
     c->observed_at_ms = r->observed_at_ms;
     r->placement = (struct object_set){0};
@@ -472,7 +477,8 @@ static int roll_up(struct inventory_cluster *entry, const struct inventory_basis
                                        .now_ms = basis->wall_ms,
                                        .report_stale_after_ms = basis->stale_after_ms,
                                        .counts = evidence_counts,
-                                       .arg = basis};
+                                       .arg = basis,
+                                       .asked = entry->record->kube ? &entry->record->kube->health : NULL};
     struct rollup rolled;
     int rc = rollup_make(&input, &rolled, err);
     if (rc)
@@ -529,6 +535,8 @@ static int load_put_back(const struct inventory_stated *from, struct cluster *c,
     c->state = from->state;
     c->control_plane_ready = from->control_plane_ready;
     c->workers_ready = from->workers_ready;
+    c->control_plane_desired = from->control_plane_desired;
+    c->workers_desired = from->workers_desired;
     c->observed_at_ms = from->observed_at_ms;
     c->state_reason = str_dup(from->reason);
     c->state_source = str_dup(from->source);
@@ -574,6 +582,8 @@ static struct cluster view_stored(const struct inventory_cluster *entry) {
     view.state = entry->stated.state;
     view.control_plane_ready = entry->stated.control_plane_ready;
     view.workers_ready = entry->stated.workers_ready;
+    view.control_plane_desired = entry->stated.control_plane_desired;
+    view.workers_desired = entry->stated.workers_desired;
     view.state_reason = entry->stated.reason;
     view.state_source = entry->stated.source;
     view.state_by = entry->stated.by;

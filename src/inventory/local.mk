@@ -6,6 +6,8 @@ src_inventory_libinventory_a_SOURCES = \
     src/inventory/clusters.h \
     src/inventory/hx_query.c \
     src/inventory/hx_query.h \
+    src/inventory/impact.c \
+    src/inventory/impact.h \
     src/inventory/inventory.c \
     src/inventory/inventory.h \
     src/inventory/load.c \

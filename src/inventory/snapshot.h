@@ -29,7 +29,7 @@ struct inventory_stated {
     enum cluster_state state;
     char *reason, *source, *by, *placement_source;
     int64_t since_ms;
-    int control_plane_ready, workers_ready;
+    int control_plane_ready, workers_ready, control_plane_desired, workers_desired;
     struct object_set placement;
     int64_t observed_at_ms;
 };

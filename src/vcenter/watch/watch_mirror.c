@@ -450,10 +450,10 @@ bool watch_mirror_has_no_vm(const struct watch_mirror *m) {
 
 /* -- which virtual machine is which node: pure --------------------------------------------------------------------- */
 
-/* The targets are few and seldom change, the machines are many: so the targets are sorted, by each of the three properties, and each machine is
+/* The targets are few and seldom change, the machines are many: so the targets are sorted, by each of the properties, and each machine is
  * looked up among them. */
 
-enum { BY_INSTANCE, BY_MOREF, BY_BIOS, BY_NAME, PROPERTIES };
+enum { BY_INSTANCE, BY_MOREF, BY_PROVIDER, BY_SYSTEM, BY_BIOS, BY_NAME, PROPERTIES };
 
 /* A value that some target has. */
 struct key {
@@ -474,8 +474,13 @@ struct node_matcher {
     struct hits (*hits)[PROPERTIES];
 };
 
+/* Those that a machine's BIOS UUID fits, in one byte order or the other. */
+static bool is_bios(int property) {
+    return property == BY_PROVIDER || property == BY_SYSTEM || property == BY_BIOS;
+}
+
 static bool is_uuid(int property) {
-    return property == BY_INSTANCE || property == BY_BIOS;
+    return property == BY_INSTANCE || is_bios(property);
 }
 
 /* UUIDs are compared without case, names with it. */
@@ -494,7 +499,8 @@ static int watch_mirror_by_text(const void *a, const void *b) {
 }
 
 static const char *wanted_of(const struct node_target *t, int property) {
-    const char *values[PROPERTIES] = {t->vm_instance_uuid, t->seen_moref, t->vm_bios_uuid, t->vm_name};
+    const char *values[PROPERTIES] = {t->vm_instance_uuid, t->seen_moref,   t->provider_uuid,
+                                      t->system_uuid,      t->vm_bios_uuid, t->vm_name};
     return values[property];
 }
 
@@ -504,7 +510,8 @@ static bool has_no_config(const struct watch_object *vm) {
 }
 
 static const char *watch_mirror_text_of(const struct watch_object *vm, int property) {
-    const char *values[PROPERTIES] = {vm->instance_uuid, has_no_config(vm) ? vm->moref : NULL, vm->bios_uuid, vm->name};
+    const char *values[PROPERTIES] = {
+        vm->instance_uuid, has_no_config(vm) ? vm->moref : NULL, vm->bios_uuid, vm->bios_uuid, vm->bios_uuid, vm->name};
     return values[property];
 }
 
@@ -577,13 +584,14 @@ void node_matcher_look(struct node_matcher *m, const struct watch_object *vm) {
     if (!uuid_is_valid(vm->bios_uuid))
         return;
     uuid_turn(vm->bios_uuid, turned);
-    if (!str_eq_nocase(turned, vm->bios_uuid))
-        watch_mirror_look_by(m, BY_BIOS, turned, vm);
+    for (int p = 0; p < PROPERTIES && !str_eq_nocase(turned, vm->bios_uuid); p++)
+        if (is_bios(p))
+            watch_mirror_look_by(m, p, turned, vm);
 }
 
 struct node_found node_matcher_get(const struct node_matcher *m, size_t i) {
     static const enum vm_match names[PROPERTIES] = {VM_MATCH_INSTANCE_UUID, VM_MATCH_INSTANCE_UUID, VM_MATCH_BIOS_UUID,
-                                                    VM_MATCH_NAME};
+                                                    VM_MATCH_BIOS_UUID,     VM_MATCH_BIOS_UUID,     VM_MATCH_NAME};
     struct node_found found = {.match = VM_MATCH_NONE};
     for (int p = 0; p < PROPERTIES; p++) {
         const struct hits *hits = &m->hits[i][p];

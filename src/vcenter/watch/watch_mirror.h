@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A node's machine is the first of these that exists: the machine with its instance UUID; the machine that it was bound to, if that has lost its
- * configuration for now (its files cannot be read); the machine with its BIOS UUID, in one byte order or the other; the machine with its VM name. If several
+ * configuration for now (its files cannot be read); the machine with the BIOS UUID that Kubernetes tells as the node's providerID, then as its systemUUID, then
+ * that which was declared, each in one byte order or the other; the machine with its VM name. If several
  * machines fit equally well the node has none, since a copy of a machine keeps name and BIOS UUID. Templates are never nodes. */
 #pragma once
 

@@ -336,6 +336,7 @@ static int watch_save_match(struct watch *w, const struct node_target_list *targ
 static bool is_same_target(const struct node_target *a, const struct node_target *b) {
     return str_eq(a->node_id, b->node_id) && str_eq(a->cluster_id, b->cluster_id) && str_eq(a->vm_name, b->vm_name) &&
            str_eq_nocase(a->vm_instance_uuid, b->vm_instance_uuid) && str_eq_nocase(a->vm_bios_uuid, b->vm_bios_uuid) &&
+           str_eq_nocase(a->provider_uuid, b->provider_uuid) && str_eq_nocase(a->system_uuid, b->system_uuid) &&
            str_eq(a->vcenter_id, b->vcenter_id) && str_eq(a->seen_moref, b->seen_moref) && str_eq(a->seen_name, b->seen_name);
 }
 

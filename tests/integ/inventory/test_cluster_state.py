@@ -397,6 +397,61 @@ def test_a_node_that_moves_out_of_sight_takes_its_cluster_along(joined: World, a
     until(lambda: viewer.call("GET", f"/v2/clusters/{known}").status_code == 200, "in sight again")
 
 
+def impact(api: Api, host: str, known: str) -> dict[str, Any]:
+    """What is told of one cluster, if its nodes are there."""
+    told = api.get("/v2/impact/hosts", host=host)
+    return next((row for row in told["clusters"] if row["cluster"]["id"] == known), {})
+
+
+def reasons(api: Api, known: str) -> list[str]:
+    return [reason["reason"] for reason in api.get(f"/v2/clusters/{known}/health")["reasons"]]
+
+
+def test_the_impact_of_a_host_follows_the_machines(joined: World, admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make()
+    report(admin, known, nodes=TWO)
+    wait_for(admin, known, is_observed)
+    told = impact(admin, EAST_HOST, known)
+    assert (told["verdict"], told["workers_on_host"]) == ("loses_quorum", 0)
+    assert told["control_plane"] == {"size": 1, "running": 1, "left": 0, "on_host": 1}
+    assert [(node["name"], node["vm"]["moref"]) for node in told["nodes"]] == [("cp-0", CP_VM)]
+    assert impact(admin, EAST_HOST_2, known)["verdict"] == "workers_only"
+    name = nodes(admin, known)["cp-0"]["host"]["name"]
+    assert admin.get("/v2/impact/hosts", host=name.upper(), vcenter=joined.vcenter.instance_uuid)["host"]["moref"] == EAST_HOST
+
+    viewer = sign_in(joined, "viewer-east")
+    assert impact(viewer, EAST_HOST, known)["verdict"] == "loses_quorum"
+    change("migrate", id=W0_VM, to=WEST_HOST)
+    wait_for(admin, known, lambda c: places(c) == [EAST, WEST])
+    assert impact(admin, WEST_HOST, known)["workers_on_host"] == 1
+    for api, host in ((admin, EAST_HOST_2), (viewer, WEST_HOST)):
+        api.refused(404, "not_found", "GET", "/v2/impact/hosts", params={"host": host})
+
+
+def test_a_name_that_fits_several_hosts_is_answered_with_them(joined: World, admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make()
+    report(admin, known, nodes=TWO)
+    twins = [joined.vcenter.control.create_host(EAST, f"twin.{site}.example.com") for site in ("north", "south")]
+    for machine, host in zip((CP_VM, W0_VM), twins, strict=True):
+        change("migrate", id=machine, to=host)
+    until(lambda: [node["host"] and node["host"]["moref"] for node in nodes(admin, known).values()] == twins, "both to have moved")
+    problem = admin.refused(409, "ambiguous", "GET", "/v2/impact/hosts", params={"host": "twin"})
+    assert [(one["moref"], one["path"]) for one in problem["candidates"]] == [(host, "DC0/HX-East") for host in twins]
+    assert impact(admin, "twin.south.example.com", known)["verdict"] == "workers_only"
+
+
+def test_control_planes_that_share_a_host_are_in_the_health(admin: Api, make: Make, change: Callable[..., None]) -> None:
+    known = make(control_plane={"desired": 3})
+    both = [TWO[0], {**TWO[1], "role": "control_plane"}]
+    report(admin, known, nodes=both)
+    wait_for(admin, known, is_observed)
+    assert reasons(admin, known) == []
+    assert impact(admin, EAST_HOST, known)["verdict"] == "keeps_quorum"
+    change("migrate", id=W0_VM, to=EAST_HOST)
+    until(lambda: reasons(admin, known) == ["control_planes_share_host"], "what vCenter shows")
+    assert (show(admin, known)["state"], impact(admin, EAST_HOST, known)["verdict"]) == ("ready", "loses_quorum")
+
+
 def test_rights_are_asked_for_where_nodes_are(joined: World, admin: Api, make: Make, change: Callable[..., None]) -> None:
     """Nothing is declared on C-Plain and no HX cluster is there: only a node makes it one that rights are asked for."""
     known = make()
@@ -473,3 +528,103 @@ def test_times_of_reports_are_written_in_batches(joined: World, admin: Api, make
     first = joined.db.query("SELECT reported_at_ms FROM kaas.clusters WHERE id = %s", known)[0][0]
     report(admin, known)  # with nothing new: kept in memory, written with the next batch
     until(lambda: joined.db.query("SELECT reported_at_ms FROM kaas.clusters WHERE id = %s", known)[0][0] > first, "the batch")
+
+
+# -- what Kubernetes tells of nodes ---------------------------------------------------------------------------------------------
+
+UPPER_TURNED_W0 = "00000142-0000-0040-8000-000000000102".upper()
+Tell = Callable[..., str]
+
+
+@pytest.fixture
+def tell(joined: World, admin: Api, make: Make) -> Iterator[Tell]:
+    """Adds a connected cluster, and writes what Kubernetes tells of its nodes as the holder of the lease does."""
+    db = joined.db
+    connected: list[str] = []
+
+    def sql(statement: str, *values: Any) -> None:
+        db.query(statement, *values, database="kaas")
+
+    def do(state: str, *nodes: dict[str, Any], known: str | None = None) -> str:
+        if known is None:
+            known = make()
+            connected.append(known)
+            sql("INSERT INTO kube_connections (cluster_id, address, cluster_uid, created_at_ms, updated_at_ms, version_no)"
+                " VALUES (%s, 'https://k.test', %s, 1, 1, 1)", known, known)
+            sql("INSERT INTO kube_statuses (cluster_id, state, since_ms, checked_at_ms, token_until_ms, token_renew_at_ms, health,"
+                " health_since_ms, version_no) VALUES (%s, 'ok', 1, 1, 1, 1, 'ready', 1, 1)", known)
+        sql("UPDATE kube_statuses SET state = %s WHERE cluster_id = %s", state, known)
+        for node in nodes:
+            mine = node.get("id") or str(uuid.uuid4())
+            sql("INSERT IGNORE INTO nodes (id, cluster_id, name, role) VALUES (%s, %s, %s, 'worker')", mine, known, node["name"])
+            sql("INSERT INTO kube_nodes (node_id, cluster_id, is_made, uid, provider_id, system_uuid, version, address, is_control_plane,"
+                " is_cordoned, ready, reason, ready_since_ms, pressure, created_at_ms)"
+                " VALUES (%s, %s, 1, %s, %s, %s, 'v1.36.3', '10.0.0.7', 0, 0, %s, %s, 1000, %s, 1)", mine, known, mine,
+                node.get("provider_id"), node.get("system_uuid"), node.get("ready", "true"), node.get("reason"), node.get("pressure"))
+        admin.expect(200, "PATCH", f"/v2/clusters/{known}", json={"description": uuid.uuid4().hex}, headers=MERGE)
+        return known
+
+    yield do
+    for known in connected:
+        sql("DELETE FROM kube_connections WHERE cluster_id = %s", known)
+
+
+def test_the_machine_of_a_node_is_the_one_that_kubernetes_tells(admin: Api, tell: Tell) -> None:
+    """k8s-prod-w-1 is the name of a third machine."""
+    known = tell("ok", {"name": "k8s-prod-w-1", "provider_id": f"vsphere://{CP_BIOS}"}, {"name": "other", "system_uuid": UPPER_TURNED_W0})
+    until(lambda: all(node["vm"] for node in nodes(admin, known).values()), "both matched")
+    seen = nodes(admin, known)
+    assert {name: (node["vm"]["moref"], node["vm"]["match"]) for name, node in seen.items()} == {
+        "k8s-prod-w-1": (CP_VM, "bios_uuid"), "other": (W0_VM, "bios_uuid")}
+
+
+def test_a_declared_node_gets_its_machine_when_kubernetes_tells_it(admin: Api, tell: Tell) -> None:
+    known = tell("ok")
+    report(admin, known, nodes=[{"name": "said", "role": "worker"}, {"name": "k8s-prod-w-1", "role": "worker"}])
+    until(lambda: nodes(admin, known)["k8s-prod-w-1"]["vm"], "the look at the vCenter")
+    declared = nodes(admin, known)["said"]
+    assert declared["vm"] is None
+    tell("ok", {"name": "said", "id": declared["id"], "system_uuid": W0_BIOS}, known=known)
+    found = until(lambda: nodes(admin, known)["said"]["vm"], "its machine")
+    assert (found["moref"], found["match"]) == (W0_VM, "bios_uuid")
+
+
+def test_a_node_is_as_bad_as_the_worse_of_kubernetes_and_vcenter(admin: Api, tell: Tell, change: Callable[..., None]) -> None:
+    known = tell("ok", {"name": "good", "system_uuid": W0_BIOS}, {"name": "mute", "ready": "unknown", "reason": "NodeStatusUnknown"},
+                 {"name": "bad", "ready": "false", "reason": "KubeletNotReady", "pressure": "DiskPressure PIDPressure"})
+    until(lambda: nodes(admin, known)["good"]["vm"], "its machine")
+    seen = nodes(admin, known)
+    assert {name: node["state"] for name, node in seen.items()} == {"good": "ready", "mute": "not_ready", "bad": "not_ready"}
+    assert seen["bad"]["kubernetes"] == {
+        "ready": False, "reason": "KubeletNotReady", "since": "1970-01-01T00:00:01.000Z", "cordoned": False, "version": "v1.36.3",
+        "address": "10.0.0.7", "provider_id": None, "system_uuid": None, "control_plane": False,
+        "pressure": ["DiskPressure", "PIDPressure"]}
+    assert (seen["mute"]["kubernetes"]["ready"], seen["mute"]["kubernetes_version"]) == (None, "v1.36.3")
+    change("power", id=W0_VM, state="poweredOff")
+    until(lambda: nodes(admin, known)["good"]["state"] == "not_ready", "vCenter's word")
+    change("power", id=W0_VM, state="poweredOn")
+    until(lambda: nodes(admin, known)["good"]["state"] == "ready", "vCenter's word")
+    tell("failing", known=known)
+    assert nodes(admin, known)["good"]["state"] == "unknown"
+
+
+def test_reports_leave_nodes_that_kubernetes_has_and_write_nothing_anew(admin: Api, tell: Tell) -> None:
+    known = tell("ok", {"name": "theirs"})
+    mine = nodes(admin, known)["theirs"]["id"]
+    for _ in range(2):
+        report(admin, known, nodes=[{"name": "said", "role": "worker"}])
+        assert set(nodes(admin, known)) == {"theirs", "said"}
+    etag = admin.call("GET", f"/v2/clusters/{known}").headers["ETag"]
+    report(admin, known, nodes=[{"name": "said", "role": "worker"}])
+    assert admin.call("GET", f"/v2/clusters/{known}").headers["ETag"] == etag
+    declared = {"nodes": [{"name": "theirs", "role": "worker", "vm_name": "x"}]}
+    admin.expect(200, "PATCH", f"/v2/clusters/{known}", json=declared, headers=MERGE)
+    seen = nodes(admin, known)
+    assert (set(seen), seen["theirs"]["id"], seen["theirs"]["vm_name"]) == ({"theirs"}, mine, "x")
+
+
+def test_a_connected_cluster_is_not_deleted(admin: Api, tell: Tell) -> None:
+    known = tell("ok")
+    refused = admin.call("DELETE", f"/v2/clusters/{known}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    assert "kaasctl cluster disconnect t-" in refused.json()["remedy"]

@@ -164,6 +164,8 @@ static void list_nodes(const char *cluster_id, struct node_target_list *out) {
                                                         .vm_name = copy_text(from->vm_name),
                                                         .vm_instance_uuid = copy_text(from->vm_instance_uuid),
                                                         .vm_bios_uuid = copy_text(from->vm_bios_uuid),
+                                                        .provider_uuid = copy_text(from->provider_uuid),
+                                                        .system_uuid = copy_text(from->system_uuid),
                                                         .vcenter_id = copy_text(from->vcenter_id),
                                                         .seen_moref = copy_text(from->seen_moref),
                                                         .seen_name = copy_text(from->seen_name)};

@@ -13,6 +13,15 @@
 #define B1_TURNED "00000142-0000-0040-8000-000000000001"
 #define B1 "42010000-0000-4000-8000-000000000001"
 
+/* of nodes of which Kubernetes tells */
+#define P5 "42aa0000-0000-4000-8000-000000000005"
+#define P5_TURNED "0000AA42-0000-0040-8000-000000000005"
+#define S5 "42bb0000-0000-4000-8000-000000000005"
+#define S5_TURNED "0000bb42-0000-0040-8000-000000000005"
+#define B5 "42cc0000-0000-4000-8000-000000000005"
+#define I6 "500a0000-0000-4000-8000-000000000006"
+#define P6 "42aa0000-0000-4000-8000-000000000006"
+
 /* A text that may be pointed to by what is not const. */
 #define T(text) ((char[]){text})
 
@@ -28,6 +37,8 @@ static const struct node_target targets[] = {
      .vm_bios_uuid = T(B3),
      .seen_moref = T("vm-4"),
      .seen_name = T("its name")},
+    {.node_id = T("told"), .vm_name = T("n5"), .provider_uuid = T(P5), .system_uuid = T(S5), .vm_bios_uuid = T(B5)},
+    {.node_id = T("told-and-declared"), .vm_name = T("n6"), .vm_instance_uuid = T(I6), .provider_uuid = T(P6)},
 };
 
 static struct node_found find(const struct watch_object *vms, size_t count, size_t target) {
@@ -109,6 +120,39 @@ static void a_bound_machine_without_configuration_stays(void **state) {
     found = find(&new, 1, 3); /* one that says it is another is not it */
     assert_int_equal(found.match, VM_MATCH_NAME);
     assert_false(found.is_by_moref);
+}
+
+/* The machine with the name is always there, first the last of the others, then one more before it each time. */
+static void what_kubernetes_tells_comes_before_declared_bios_uuid_and_name(void **state) {
+    const struct watch_object vms[] = {{.moref = T("by-name"), .name = T("n5"), .bios_uuid = T(B1)},
+                                       {.moref = T("by-bios"), .bios_uuid = T(B5)},
+                                       {.moref = T("by-system"), .bios_uuid = T(S5_TURNED)},
+                                       {.moref = T("by-provider"), .bios_uuid = T(P5_TURNED)}};
+    static const enum vm_match by[] = {VM_MATCH_NAME, VM_MATCH_BIOS_UUID, VM_MATCH_BIOS_UUID, VM_MATCH_BIOS_UUID};
+    (void)state;
+    for (size_t count = 1; count <= UNIT_COUNT(vms); count++) {
+        struct node_found found = find(vms, count, 4);
+        assert_string_equal(found.vm->moref, vms[count - 1].moref);
+        assert_int_equal(found.match, by[count - 1]);
+    }
+}
+
+static void several_with_the_uuid_that_kubernetes_tells_are_no_answer(void **state) {
+    const struct watch_object vms[] = {{.moref = T("one"), .bios_uuid = T(P5)},
+                                       {.moref = T("its-copy"), .bios_uuid = T(P5_TURNED)},
+                                       {.moref = T("by-system"), .bios_uuid = T(S5)}};
+    struct node_found found = find(vms, 3, 4);
+    (void)state;
+    assert_null(found.vm);
+    assert_true(found.is_ambiguous);
+}
+
+static void a_declared_or_bound_instance_uuid_comes_before_what_kubernetes_tells(void **state) {
+    const struct watch_object told = {.moref = T("told"), .instance_uuid = T(U1), .bios_uuid = T(P6)};
+    const struct watch_object vms[] = {told, {.moref = T("declared"), .instance_uuid = T(I6)}};
+    (void)state;
+    assert_string_equal(find(vms, 2, 5).vm->moref, "declared");
+    assert_string_equal(find(&told, 1, 5).vm->moref, "told");
 }
 
 static void several_are_no_answer_and_no_way_on(void **state) {
@@ -450,6 +494,9 @@ int main(void) {
         cmocka_unit_test(bios_uuids_have_two_byte_orders),
         cmocka_unit_test(a_bound_machine_without_configuration_stays),
         cmocka_unit_test(several_are_no_answer_and_no_way_on),
+        cmocka_unit_test(what_kubernetes_tells_comes_before_declared_bios_uuid_and_name),
+        cmocka_unit_test(several_with_the_uuid_that_kubernetes_tells_are_no_answer),
+        cmocka_unit_test(a_declared_or_bound_instance_uuid_comes_before_what_kubernetes_tells),
         cmocka_unit_test(templates_are_no_machines),
         cmocka_unit_test(many_targets_are_told_apart),
         cmocka_unit_test(nothing_is_done_without_a_picture),

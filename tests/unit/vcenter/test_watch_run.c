@@ -97,10 +97,13 @@ static void what_is_told_is_saved(void **state) {
     assert_int_equal(report.nodes, 1);
 }
 
+#define SECOND_BIOS "42010000-0000-4000-8000-000000000002"
+
 static int tell_second_vm(const struct vim_watch_events *e, struct err *err) {
     const struct vim_watch_object vm = {.kind = VIM_OBJECT_VM,
                                         .moref = "vm-2",
                                         .name = "n2",
+                                        .bios_uuid = SECOND_BIOS,
                                         .host_moref = "host-1",
                                         .power = "poweredOn",
                                         .connection = "connected"};
@@ -142,6 +145,32 @@ static void what_changes_is_saved_alone(void **state) {
     UNIT_WAIT_FOR(watch_world_get().told == 4);
     assert_int_equal(watch_world_get().lists, 1);
     assert_true(watch_world_get().part_lists >= 3);
+}
+
+/* The machine comes after Kubernetes has told of it; the name fits none. */
+static void a_machine_is_waited_for_by_what_kubernetes_tells(void **state) {
+    static char ids[2][2] = {"a", "b"}, clusters[2][2] = {"c", "d"}, names[2][6] = {"n1", "other"}, told[] = SECOND_BIOS;
+    struct node_target targets[2];
+    for (int by = 0; by < 2; by++) {
+        for (int i = 0; i < 2; i++)
+            targets[i] =
+                (struct node_target){.node_id = ids[i], .cluster_id = clusters[i], .node_name = names[i], .vm_name = names[i]};
+        watch_world_set_targets(targets, 2);
+        connect_link();
+        watch_world_tell(tell_all);
+        UNIT_WAIT_FOR(watch_world_is_on("host-1"));
+        if (by)
+            targets[1].system_uuid = told;
+        else
+            targets[1].provider_uuid = told;
+        watch_world_set_targets(targets, 2);
+        watch_note_cluster_everywhere(platform, "d");
+        UNIT_WAIT_FOR(watch_world_get().part_lists == 1);
+        watch_world_tell(tell_second_vm);
+        UNIT_WAIT_FOR(report_now().nodes == 2);
+        (void)tear_down(state);
+        (void)set_up(state);
+    }
 }
 
 /* More clusters at once than are worth looking at one by one. */
@@ -263,6 +292,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         THREADS(what_is_told_is_saved),
         THREADS(what_changes_is_saved_alone),
+        THREADS(a_machine_is_waited_for_by_what_kubernetes_tells),
         THREADS(many_changed_clusters_are_all),
         THREADS(a_part_that_fails_is_saved_as_a_whole),
         THREADS(a_torn_off_update_is_not_saved),
