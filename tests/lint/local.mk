@@ -47,6 +47,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/remote $(src_remote_libremote_a_CPPFLAGS)'; \
 	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
 	  echo 'src/hyperflex $(src_hyperflex_libhyperflex_a_CPPFLAGS)'; \
+	  echo 'src/kubernetes $(src_kubernetes_libkubernetes_a_CPPFLAGS)'; \
 	  echo 'src/pilot $(src_pilot_libpilot_a_CPPFLAGS)'; \
 	  for folder in src/setup/backup src/setup/first src/setup/keys src/setup/support; do echo "$$folder $(src_setup_libsetup_a_CPPFLAGS)"; done; \
 	  echo 'src/updates $(src_updates_libupdates_a_CPPFLAGS)'; \

@@ -191,8 +191,8 @@ def test_a_policy_lets_kaasd_go_where_it_is_told_to_and_nowhere_else() -> None:
     rules = one_of("everything", "NetworkPolicy")["spec"]["egress"]
     found = {(block["ipBlock"]["cidr"], port["port"]) for rule in rules for block in rule.get("to", []) for port in rule["ports"]}
     assert found == {("192.0.2.20/32", 3307), ("192.0.2.21/32", 3307), ("192.0.2.0/24", 443), ("2001:db8::10/128", 443),
-                     ("203.0.113.7/32", 443), ("203.0.113.64/27", 443), ("192.0.2.30/32", 389), ("192.0.2.30/32", 636),
-                     ("192.0.2.30/32", 88), ("192.0.2.40/32", 3128)}
+                     ("203.0.113.7/32", 443), ("203.0.113.64/27", 443), ("203.0.113.128/26", 6443), ("192.0.2.30/32", 389),
+                     ("192.0.2.30/32", 636), ("192.0.2.30/32", 88), ("192.0.2.40/32", 3128)}
     assert [rule["ports"] for rule in rules if "to" not in rule] == [[{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]]
 
 

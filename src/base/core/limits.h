@@ -42,6 +42,10 @@
 #define KAAS_HTTP_SLOW_TIMEOUT_MS 60000
 #define KAAS_HTTP_SEND_TIMEOUT_MS 60000
 
+/* connecting a Kubernetes cluster: a kubeconfig in JSON, in which a line end takes two bytes */
+#define KAAS_KUBECONFIG_BYTES_MAX (256U * 1024U)
+#define KAAS_CONNECT_BODY_BYTES_MAX (512U * 1024U)
+
 /* JSON from outside */
 #define KAAS_JSON_DEPTH_MAX 32
 #define KAAS_JSON_VALUES_MAX 500000 /* of one text: an empty object takes some 230 bytes */

@@ -1,0 +1,478 @@
+/* One connection to a Kubernetes cluster as a remote: its holder asks and watches, and writes down what it finds. Layer 4 (kubernetes).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubernetes_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "str.h"
+#include "x509.h"
+
+#define CONTACT_MS 4000         /* from one good contact to the next */
+#define CONTACT_SOON_MS 1000    /* while it has not been silent for long */
+#define CONTACT_SILENT_MS 15000 /* after more of them */
+#define SAVE_AGAIN_MS 60000     /* a status is written so often, also unchanged */
+#define REFUSED_AFTER_MS 60000  /* a server that starts says 401, too */
+
+struct kube_remote *kube_remote_of(struct remote *remote) {
+    return (struct kube_remote *)(void *)remote;
+}
+
+static void on_nodes_changed(void *arg) {
+    remote_request(arg, KUBE_WORK_SAVE);
+}
+
+int kube_remote_new(struct kubernetes *k, struct kube_connection *connection, struct kube_status *status,
+                    struct kube_remote **out, struct err *err) {
+    struct kube_remote *at = calloc(1, sizeof(*at));
+    if (!at)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    at->k = k;
+    at->remote.workers = k->workers;
+    at->remote.is_wanted = true;
+    at->connection = *connection;
+    at->status = *status;
+    at->remote.status = status->remote;
+    *connection = (struct kube_connection){0};
+    *status = (struct kube_status){0};
+    (void)pthread_mutex_init(&at->watching, NULL);
+    kube_mirror_init(&at->mirror, on_nodes_changed, &at->remote);
+    at->outcome = at->status.remote;
+    int rc = remote_init(&at->remote, &kube_remote_kind, k->work, at->connection.cluster_id, err);
+    if (rc)
+        kube_remote_kind.free(&at->remote);
+    else
+        *out = at;
+    return rc;
+}
+
+static void kube_remote_free(struct remote *remote) {
+    struct kube_remote *at = kube_remote_of(remote);
+    k8s_watch_free(at->watch);
+    k8s_client_free(at->client);
+    kube_answers_done(&at->answers);
+    kube_mirror_done(&at->mirror);
+    kube_connection_done(&at->connection);
+    kube_status_done(&at->status);
+    secret_free(at->token);
+    (void)pthread_mutex_destroy(&at->watching);
+    remote_done(remote);
+    free(at);
+}
+
+/* -- the lease ------------------------------------------------------------------------------------------------------------- */
+
+static bool kube_is_holder(struct kube_remote *at) {
+    LOCKED(&at->remote.lock);
+    return at->is_holder;
+}
+
+static int kube_take_lease(struct kube_remote *at, struct err *err) {
+    char name[LEASE_NAME_BYTES];
+    struct lease_fence fence;
+    (void)snprintf(name, sizeof(name), KUBE_LEASE_PREFIX "%s", at->remote.id);
+    int rc = lease_store_take(at->k->options.runtime->store, name, KUBE_LEASE_MS, &fence, err);
+    if (rc)
+        return rc;
+    at->outcome = at->status.remote;
+    kube_judge_begin(at);
+    LOCKED(&at->remote.lock);
+    at->fence = fence;
+    at->is_holder = true;
+    return 0;
+}
+
+static void stop_watch(struct kube_remote *at) {
+    LOCKED(&at->watching);
+    if (at->watch)
+        k8s_watch_stop(at->watch);
+    at->is_watching = false;
+}
+
+/* Lets go of everything: somebody else asks this cluster, or nobody any more. */
+static void kube_rest(struct kube_remote *at) {
+    stop_watch(at);
+    kube_mirror_clear(&at->mirror);
+    kube_answers_done(&at->answers);
+    at->saved_version = 0;
+    LOCKED(&at->remote.lock);
+    at->is_holder = false;
+}
+
+/* Ends a call under way, so that the job ends. */
+static void kube_begin_end(struct remote *remote) {
+    struct kube_remote *at = kube_remote_of(remote);
+    LOCKED(&remote->lock);
+    if (at->client)
+        k8s_client_cancel(at->client);
+}
+
+/* A job that still runs starts no watch any more, and writes nothing, since the lease is no longer its. */
+static void kube_end(struct remote *remote) {
+    struct kube_remote *at = kube_remote_of(remote);
+    kube_begin_end(remote);
+    stop_watch(at);
+    (void)pthread_mutex_lock(&remote->lock);
+    const struct lease_fence fence = at->fence;
+    const bool is_holder = at->is_holder;
+    (void)pthread_mutex_unlock(&remote->lock);
+    if (is_holder)
+        lease_store_give_back(at->k->options.runtime->store, &fence);
+}
+
+/* When the next contact is made. */
+static void kube_plan(struct kube_remote *at, int64_t in_ms) {
+    LOCKED(&at->remote.lock);
+    remote_try_at(&at->remote, clock_mono_ms() + in_ms);
+}
+
+/* -- token and client -------------------------------------------------------------------------------------------------------- */
+
+struct k8s_endpoint kube_endpoint(const struct kubernetes *k, const struct kube_connection *connection, uint8_t pin[32]) {
+    const bool is_pinned = connection->sha256 && str_unhex(connection->sha256, pin, 32);
+    return (struct k8s_endpoint){
+        .url = connection->address,
+        .trust = {.ca_pem = connection->ca_pem, .pin_sha256 = is_pinned ? pin : NULL, .verify_host = connection->tls_server_name},
+        .networks = k->options.networks,
+        .connect_timeout_ms = k->options.call_timeout_ms,
+        .call_timeout_ms = k->options.call_timeout_ms};
+}
+
+static struct secret_place token_place(const char *cluster_id) {
+    return (struct secret_place){SECRET_OWNER_KUBE_CONNECTION, cluster_id, KUBE_TOKEN_PURPOSE};
+}
+
+int kube_seal_token(struct kubernetes *k, const char *cluster_id, const char *token, struct secret_value *out, struct err *err) {
+    const struct secret_place place = token_place(cluster_id);
+    return secret_seal(k->options.runtime->seal, &place, token, out, err);
+}
+
+int kube_load_token(struct kubernetes *k, const char *cluster_id, char **token, struct err *err) {
+    const struct secret_place place = token_place(cluster_id);
+    int rc = secret_store_open(k->options.runtime->store, k->options.runtime->seal, &place, token, err);
+    if (rc || *token)
+        return rc;
+    (void)err_set(err, ERR_UNAUTHENTICATED, "no token is stored: it went with the master key that had sealed it");
+    return err_remedy(err, "give a fresh kubeconfig of an administrator: kaasctl cluster reconnect %s --kubeconfig FILE",
+                      cluster_id);
+}
+
+int64_t kube_renew_at_ms(int64_t now_ms, int64_t until_ms) {
+    return now_ms + (until_ms - now_ms) / 2;
+}
+
+/* The watch goes on with the token that it began with, until the server ends it. */
+static int kube_use_token(struct kube_remote *at, char *token, struct err *err) {
+    uint8_t pin[32];
+    const struct k8s_endpoint endpoint = kube_endpoint(at->k, &at->connection, pin);
+    struct k8s_client *client = NULL, *old;
+    int rc = k8s_client_new(&endpoint, token, &client, err);
+    if (rc) {
+        secret_free(token);
+        return rc;
+    }
+    (void)pthread_mutex_lock(&at->remote.lock);
+    old = at->client;
+    at->client = client;
+    if (at->remote.is_retired)
+        k8s_client_cancel(client);
+    (void)pthread_mutex_unlock(&at->remote.lock);
+    k8s_client_free(old);
+    secret_free(at->token);
+    at->token = token;
+    return 0;
+}
+
+/* Another replica may have renewed it since it was read. */
+static int kube_read_token(struct kube_remote *at, bool *is_other, struct err *err) {
+    char *token = NULL;
+    int rc = kube_load_token(at->k, at->remote.id, &token, err);
+    if (rc)
+        return rc;
+    *is_other = !str_eq(token, at->token) || !at->client;
+    if (*is_other)
+        return kube_use_token(at, token, err);
+    secret_free(token);
+    return 0;
+}
+
+/* -- writing ------------------------------------------------------------------------------------------------------------------ */
+
+static int kube_copy_status(struct kube_remote *at, struct kube_status *out, struct err *err) {
+    LOCKED(&at->remote.lock);
+    return members_copy(kube_status_members, &at->status, out, sizeof(*out), "a status", err);
+}
+
+static void kube_lose(struct kube_remote *at) {
+    LOCKED(&at->remote.lock);
+    at->is_holder = false;
+    remote_try_at(&at->remote, 0);
+}
+
+/* What it says in lists, other than when it was looked at. */
+static bool is_news_for_lists(const struct kube_status *a, const struct kube_status *b) {
+    const struct kube_summary *x = &a->health, *y = &b->health;
+    return a->remote.state != b->remote.state || x->state != y->state || x->since_ms != y->since_ms ||
+           !str_eq(x->reason, y->reason) || !str_eq(a->version, b->version) || x->control_plane_ready != y->control_plane_ready ||
+           x->control_plane_desired != y->control_plane_desired || x->workers_ready != y->workers_ready ||
+           x->workers_desired != y->workers_desired;
+}
+
+/* Writes it, if we still hold the lease, and keeps it (`fresh` gets what was there). A connection that was set anew or removed meanwhile is not ours any more. */
+static int kube_write_status(struct kube_remote *at, struct kube_status *fresh, const struct secret_value *token,
+                             struct err *err) {
+    const bool is_news = is_news_for_lists(fresh, &at->status);
+    const bool is_told =
+        fresh->remote.state != at->status.remote.state || !str_eq(fresh->remote.reason, at->status.remote.reason);
+    int rc = kube_store_save_status(at->k->options.runtime->store, fresh, token, &at->fence, is_news, err);
+    if (rc)
+        return rc;
+    if (is_told && at->k->options.on_news)
+        at->k->options.on_news(at->k->options.arg, fresh);
+    (void)pthread_mutex_lock(&at->remote.lock);
+    const struct kube_status old = at->status;
+    at->status = *fresh;
+    at->remote.status = fresh->remote;
+    *fresh = old;
+    (void)pthread_mutex_unlock(&at->remote.lock);
+    if (is_news)
+        runtime_note_written(at->k->options.runtime);
+    return 0;
+}
+
+/* A kubelet that is silent for long is not known to be Ready any more, whatever was said last. By the server's clock. */
+static void kube_age(const struct kube_remote *at, struct kube_node *nodes, size_t count) {
+    const int64_t now_s = (clock_wall_ms() + at->answers.skew_ms) / 1000;
+    for (size_t i = 0; i < count; i++) {
+        struct kube_condition *ready = &nodes[i].conditions[KUBE_NODE_READY];
+        if (ready->heartbeat_s && now_s - ready->heartbeat_s > KUBE_HEARTBEAT_S)
+            ready->truth = KUBE_UNKNOWN;
+    }
+}
+
+static int kube_save_nodes(struct kube_remote *at, const struct kube_nodes *nodes, struct err *err) {
+    static const struct cluster_room room = {.clusters_max = KAAS_CLUSTERS_COUNT_MAX, .nodes_max = KAAS_NODES_COUNT_MAX};
+    unsigned changed = 0;
+    int rc = kube_store_save_nodes(at->k->options.runtime->store, at->remote.id, nodes, &room, &at->fence, &changed, err);
+    if (!rc && changed)
+        runtime_note_written(at->k->options.runtime);
+    return rc;
+}
+
+static int kube_save_status(struct kube_remote *at, const struct kube_nodes *nodes, struct err *err) {
+    struct kube_status fresh = {0};
+    int rc = kube_copy_status(at, &fresh, err);
+    fresh.remote = at->outcome;
+    rc = rc ? rc : kube_judge(at, nodes, &fresh, err);
+    const bool is_due = fresh.remote.checked_at_ms - at->status.remote.checked_at_ms >= SAVE_AGAIN_MS;
+    if (!rc && (is_due || !members_same(kube_status_members, &fresh, &at->status)))
+        rc = kube_write_status(at, &fresh, NULL, err);
+    kube_status_done(&fresh);
+    return rc;
+}
+
+/* Nodes that are as they were are compared with the database only once a minute, for those whose kubelet has become silent. */
+static bool kube_nodes_are_due(struct kube_remote *at, uint64_t version) {
+    const int64_t now_ms = clock_mono_ms();
+    if (version == at->saved_version && now_ms - at->nodes_saved_ms < SAVE_AGAIN_MS)
+        return false;
+    at->saved_version = version;
+    at->nodes_saved_ms = now_ms;
+    return true;
+}
+
+/* The status is written also where the nodes cannot be: it tells how the cluster is. */
+static int kube_save_all(struct kube_remote *at, struct err *err) {
+    struct kube_node *items = NULL;
+    struct kube_nodes nodes = {0};
+    struct err why = {0}, other = {0};
+    uint64_t version = 0;
+    int rc = kube_mirror_copy(&at->mirror, &items, &nodes.count, &version, &why);
+    if (rc && rc != ERR_NOT_FOUND)
+        return err_move(err, rc, &why);
+    const bool has_nodes = !rc && !kube_mirror_is_doubtful(&at->mirror);
+    nodes.items = items;
+    kube_age(at, items, nodes.count);
+    rc = has_nodes && kube_nodes_are_due(at, version) ? kube_save_nodes(at, &nodes, err) : 0;
+    if (rc)
+        at->saved_version = 0;
+    int last = kube_save_status(at, has_nodes ? &nodes : NULL, &other);
+    kube_nodes_free(items, nodes.count);
+    return rc ? rc : err_move(err, last, &other);
+}
+
+int kube_remote_save(struct remote *remote, struct err *err) {
+    struct kube_remote *at = kube_remote_of(remote);
+    struct err why = {0}, ended = {0};
+    if (!kube_is_holder(at))
+        return 0;
+    if (at->outcome.state == REMOTE_OK && kube_mirror_has_ended(&at->mirror, &ended) && ended.code != ERR_UPSTREAM_DENIED)
+        kube_plan(at, CONTACT_SOON_MS);
+    if (at->outcome.state == REMOTE_OK && kube_mirror_is_doubtful(&at->mirror)) {
+        kube_plan(at, 0);
+        return 0;
+    }
+    int rc = kube_save_all(at, &why);
+    if (rc == ERR_PRECONDITION || rc == ERR_NOT_FOUND) {
+        kube_lose(at);
+        return 0;
+    }
+    return err_move(err, rc, &why);
+}
+
+static int kube_renew_token(struct kube_remote *at, struct err *err) {
+    char account[KUBE_ACCOUNT_BYTES], *token = NULL;
+    struct secret_value sealed = {0};
+    struct kube_status fresh = {0};
+    int64_t until_ms = 0;
+    int rc = kube_account_name(at->k, account, err);
+    rc = rc ? rc : kube_account_get_token(at->client, account, &token, &until_ms, err);
+    rc = rc ? rc : kube_seal_token(at->k, at->remote.id, token, &sealed, err);
+    rc = rc ? rc : kube_copy_status(at, &fresh, err);
+    if (!rc) {
+        fresh.token_until_ms = until_ms;
+        fresh.token_renew_at_ms = kube_renew_at_ms(clock_wall_ms(), until_ms);
+        rc = kube_write_status(at, &fresh, &sealed, err);
+    }
+    kube_status_done(&fresh);
+    free(sealed.bytes);
+    if (!rc)
+        return kube_use_token(at, token, err);
+    secret_free(token);
+    return rc;
+}
+
+/* -- contact ------------------------------------------------------------------------------------------------------------------- */
+
+/* The server refuses our token for good: there is none, its end has passed, or it has said so for longer than a start takes. It is asked on all the same, with what is
+ * stored. */
+static bool is_refused_for_good(const struct kube_remote *at, int64_t now_ms) {
+    return !at->client || now_ms >= at->status.token_until_ms || now_ms - at->refused_since_ms >= REFUSED_AFTER_MS;
+}
+
+static void note_refusal(struct kube_remote *at, const struct err *why, int64_t now_ms) {
+    struct err told = *why;
+    at->refused_since_ms = at->refused_since_ms ? at->refused_since_ms : now_ms;
+    const bool is_for_good = is_refused_for_good(at, now_ms);
+    if (is_for_good)
+        (void)snprintf(told.remedy, sizeof(told.remedy),
+                       "give a fresh kubeconfig of an administrator: kaasctl cluster reconnect %s --kubeconfig FILE",
+                       at->remote.id);
+    (void)remote_status_set(&at->outcome, is_for_good ? REMOTE_REFUSED : REMOTE_FAILING, "token_refused", &told, now_ms);
+}
+
+static void note_other_cluster(struct kube_remote *at, const struct err *why, int64_t now_ms) {
+    (void)remote_status_set(&at->outcome, REMOTE_REFUSED, KUBE_REASON_OTHER, why, now_ms);
+}
+
+static const char *contact_reason(int rc) {
+    switch (rc) {
+    case ERR_TLS: return "tls_untrusted";
+    case ERR_TIMEOUT: return "timeout";
+    case ERR_UNREACHABLE: return "unreachable";
+    case ERR_UPSTREAM_DENIED: return "denied";
+    case ERR_TOO_MANY: return "busy";
+    default: return "bad_answer";
+    }
+}
+
+static void note_outcome(struct kube_remote *at, int rc, const struct err *why) {
+    const int64_t now_ms = clock_wall_ms();
+    const bool is_silent = rc == ERR_TIMEOUT || rc == ERR_UNREACHABLE || rc == ERR_TLS || rc == ERR_PROTOCOL;
+    const bool is_refused = rc == ERR_UNAUTHENTICATED;
+    at->bad_tries = (is_silent && at->silent_since_ms) || (is_refused && at->refused_since_ms) ? at->bad_tries + 1 : 1;
+    at->silent_since_ms = !is_silent ? 0 : at->silent_since_ms ? at->silent_since_ms : now_ms;
+    at->outcome.checked_at_ms = now_ms;
+    if (is_refused)
+        note_refusal(at, why, now_ms);
+    else if (rc == ERR_CONFLICT)
+        note_other_cluster(at, why, now_ms);
+    else
+        (void)remote_status_set(&at->outcome, rc ? REMOTE_FAILING : REMOTE_OK, rc ? contact_reason(rc) : "", rc ? why : NULL,
+                                now_ms);
+    if (!is_refused)
+        at->refused_since_ms = 0;
+    const bool is_new_silence = is_silent && now_ms - at->silent_since_ms < KUBE_PATIENCE_MS;
+    kube_plan(at, is_new_silence ? CONTACT_SOON_MS : is_silent ? CONTACT_SILENT_MS : CONTACT_MS);
+}
+
+static int start_watch(struct kube_remote *at, struct err *err) {
+    uint8_t pin[32];
+    const struct k8s_endpoint endpoint = kube_endpoint(at->k, &at->connection, pin);
+    const struct k8s_watch_user user = kube_mirror_user(&at->mirror);
+    LOCKED(&at->watching);
+    const bool is_first = !at->watch;
+    if (remote_is_retired(&at->remote))
+        return err_set(err, ERR_CANCELED, "this connection is not ours any more");
+    if (at->is_watching && !kube_mirror_has_ended(&at->mirror, NULL))
+        return 0;
+    int rc = is_first ? k8s_watch_new(at->k->streams, &endpoint, &user, &at->watch, err) : 0;
+    kube_mirror_begin(&at->mirror);
+    rc = rc ? rc : k8s_watch_start(at->watch, at->token, err);
+    at->is_watching = !rc;
+    return rc;
+}
+
+/* A watch that the server refuses says so by its end; that is an answer like that to a question. */
+static int watch_outcome(struct kube_remote *at, struct err *err) {
+    struct err why = {0};
+    if (!at->is_watching || !kube_mirror_has_ended(&at->mirror, &why))
+        return 0;
+    return why.code == ERR_UNAUTHENTICATED || why.code == ERR_UPSTREAM_DENIED ? err_move(err, why.code, &why) : 0;
+}
+
+static int renew_if_due(struct kube_remote *at, struct err *err) {
+    return clock_wall_ms() >= at->status.token_renew_at_ms ? kube_renew_token(at, err) : 0;
+}
+
+/* What a 403 takes away is told with the right that is missing; the rest goes on. Nodes that we may not see are not known, however they were. */
+static int visit(struct kube_remote *at, struct err *err) {
+    struct err why = {0}, ended = {0};
+    int rc = kube_probe(at, err);
+    if (rc)
+        return rc;
+    rc = renew_if_due(at, &why);
+    if (rc == ERR_UPSTREAM_DENIED)
+        kube_probe_note_denied(at);
+    else if (rc)
+        return err_move(err, rc, &why);
+    rc = watch_outcome(at, &ended);
+    if (rc == ERR_UPSTREAM_DENIED) {
+        kube_probe_note_denied(at);
+        kube_mirror_clear(&at->mirror);
+    } else if (rc)
+        return err_move(err, rc, &ended);
+    return start_watch(at, err);
+}
+
+static int kube_contact(struct remote *remote, struct err *err) {
+    struct kube_remote *at = kube_remote_of(remote);
+    struct err why = {0};
+    bool is_other = false;
+    if (!kube_is_holder(at)) {
+        kube_rest(at);
+        int rc = kube_take_lease(at, &why);
+        if (rc)
+            return rc == ERR_BUSY ? 0 : err_move(err, rc, &why);
+    }
+    int rc = at->client ? 0 : kube_read_token(at, &is_other, &why);
+    if (rc && rc != ERR_UNAUTHENTICATED)
+        return err_move(err, rc, &why);
+    rc = rc ? rc : visit(at, &why);
+    if (rc == ERR_UNAUTHENTICATED && !kube_read_token(at, &is_other, NULL) && is_other) {
+        err_clear(&why);
+        rc = visit(at, &why);
+    }
+    note_outcome(at, rc, &why);
+    return kube_remote_save(remote, err);
+}
+
+const struct remote_kind kube_remote_kind = {
+    .name = "kubernetes",
+    .contact = kube_contact,
+    .begin_end = kube_begin_end,
+    .end = kube_end,
+    .free = kube_remote_free,
+};

@@ -1,0 +1,15 @@
+# Connections to Kubernetes clusters: kaasd asks their API servers itself.
+noinst_LIBRARIES += src/kubernetes/libkubernetes.a
+src_kubernetes_libkubernetes_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_REMOTE) -iquote $(top_srcdir)/src/k8s $(OWN_KUBERNETES)
+src_kubernetes_libkubernetes_a_SOURCES = \
+    src/kubernetes/account.c \
+    src/kubernetes/ask.c \
+    src/kubernetes/connect.c \
+    src/kubernetes/judge.c \
+    src/kubernetes/kube_mirror.c \
+    src/kubernetes/kube_mirror.h \
+    src/kubernetes/kube_remote.c \
+    src/kubernetes/kubernetes.c \
+    src/kubernetes/kubernetes.h \
+    src/kubernetes/kubernetes_private.h \
+    src/kubernetes/probe.c
