@@ -25,7 +25,22 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from env.contract import contract
 from env.prefixproxy import Server
-from sample import CLUSTERS, EVENTS, GRANTS, HX_CLUSTERS, HX_CONNECTIONS, HX_FACTS, NODES, RULES, USAGE
+from sample import (
+    CLUSTERS,
+    EVENTS,
+    GRANTS,
+    HX_CLUSTERS,
+    HX_CONNECTIONS,
+    HX_FACTS,
+    NO_HEALTH,
+    NODES,
+    RULES,
+    SHA256,
+    USAGE,
+    ago,
+    cluster,
+    connect_steps,
+)
 
 Reply = tuple[int, dict[str, str], bytes]
 DIST = Path(__file__).resolve().parents[2] / "ui-plugin" / "dist"
@@ -64,6 +79,8 @@ class World:
         self.clusters = list(CLUSTERS)
         self.hx_clusters = list(HX_CLUSTERS)
         self.nodes = list(NODES)
+        self.health: dict[str, Any] = NO_HEALTH  # of every cluster
+        self.connected: list[dict[str, Any]] = []  # what clusters were asked to be connected by
         self.hx_connections = list(HX_CONNECTIONS)
         self.must_change: set[str] = set()  # names of local users
         self.users = {("local", "admin"): ("secret", "admin"), ("vcenter:vc.example.com", "anna@vsphere.local"): ("secret", "user")}
@@ -170,9 +187,11 @@ class Handler(BaseHTTPRequestHandler):
                  ("POST", "/v2/login/password"): self.login, ("POST", "/v2/token/refresh"): self.refresh,
                  ("POST", "/v2/login/code"): self.login_code, ("POST", "/v2/session/code"): self.session_code,
                  ("POST", "/v2/session/cookie"): self.session_cookie, ("GET", "/v2/nodes"): self.list_nodes_on,
+                 ("GET", "/v2/impact/hosts"): self.show_impact,
                  ("POST", "/v2/login/vcenter"): self.login_ticket,
                  ("POST", "/v2/logout"): self.logout, ("GET", "/v2/whoami"): self.whoami, ("POST", "/v2/password"): self.change_password,
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
+                 ("POST", "/v2/clusters:connect"): self.connect,
                  ("GET", "/v2/hx-clusters"): self.list_hx, ("GET", "/v2/updates"): self.show_updates,
                  ("GET", "/v2/vcenters"): self.list_vcenters,
                  ("GET", "/v2/audit"): self.list_audit, ("GET", "/v2/hx-connections"): self.list_hx_connections}
@@ -421,6 +440,9 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(404, "not_found", "there is no such cluster")
         if part == "nodes":
             return self.page(self.world.nodes, {}, hidden=1)
+        if part == "health":
+            said = {member: cluster[member] for member in ("state", "state_reason", "state_source", "state_since")}
+            return self.json({"cluster": {"id": ident, "name": cluster["name"]}, **said, **self.world.health}, **self.freshness())
         if part == "usage":
             return self.json({"items": USAGE, "silent_vcenters": [VCENTER]})
         if part == "explain":
@@ -432,9 +454,62 @@ class Handler(BaseHTTPRequestHandler):
         headers = {"ETag": etag, **self.freshness()}
         return (304, headers, b"") if self.headers.get("If-None-Match") == etag else self.json(cluster, **headers)
 
+    def connect(self) -> Reply:
+        """What is wrong with a kubeconfig is told by words in it."""
+        if self.session()["role"] != "admin":
+            raise Refusal(403, "forbidden", "this needs the role admin")
+        asked = json.loads(self.body)
+        self.world.connected.append(asked)
+        given, name = asked["kubeconfig"], asked.get("name", "prod")
+        if "exec" in given:
+            self.refuse_step(422, "unprocessable", "text", "kubeconfig:9:5: it runs a program (exec)", "give a token in its place")
+        if "contexts" in given and "context" not in asked:
+            why = 'kubeconfig: there are several contexts and none is the current one: "a", "b, c"'
+            self.refuse_step(422, "unprocessable", "text", why, "choose one of them")
+        if "without-ca" in given and asked.get("thumbprint_sha256") != SHA256:
+            why = f"no CA is given; the server's certificate has the SHA-256 {SHA256}: CN=kube-apiserver, issued by CN=kubernetes"
+            self.refuse_step(502, "tls_untrusted", "tls", why, f"give the cluster's CA, or confirm it: --sha256 {SHA256}")
+        if any(known["name"] == name for known in self.world.clusters):
+            raise Refusal(409, "conflict", f'there is a cluster "{name}" already', "choose another name")
+        if asked["dry_run"]:
+            return self.json({"cluster_id": None, "connection": None, "steps": connect_steps(dry_run=True)})
+        made = cluster(name, "ready", [], state_source="asked")
+        self.world.clusters = [*self.world.clusters, made]
+        return self.made(made)
+
+    def refuse_step(self, status: int, code: str, step: str, why: str, remedy: str) -> None:
+        raise Refusal(status, code, why, remedy, steps=connect_steps(step, why, remedy))
+
+    def made(self, cluster: dict[str, Any]) -> Reply:
+        status = {"state": "unknown", "since": None, "checked_at": None, "reason": None, "detail": None, "remedy": None,
+                  "token_until": None, "version": "v1.36.3", "missing_rights": None}
+        connection = {"cluster": {"id": cluster["id"], "name": cluster["name"]}, "address": "https://prod.example.com:6443",
+                      "tls_server_name": None, "ca_pem": "-----BEGIN CERTIFICATE-----", "thumbprint_sha256": None,
+                      "cluster_uid": str(uuid4()), "created_at": ago(seconds=1), "updated_at": ago(seconds=1), "status": status}
+        body = {"cluster_id": cluster["id"], "connection": connection, "steps": connect_steps()}
+        return 201, *self.json(body, ETag='"1"', Location=f"/v2/clusters/{cluster['id']}")[1:]
+
     def list_nodes_on(self) -> Reply:
         self.session()
         return self.page(self.world.nodes_on.get(self.query.get("vm", self.query.get("host", [""]))[0], []), {}, hidden=0)
+
+    def show_impact(self) -> Reply:
+        """As if control planes were as large as what is on the host of them."""
+        self.session()
+        place = self.query["host"][0]
+        on_host = self.world.nodes_on.get(place, [])
+        if not on_host:
+            raise Refusal(404, "not_found", f"no node of a Kubernetes cluster that you may see is on a host {place}")
+        rows = []
+        for known in {node["cluster"]["id"]: node["cluster"] for node in on_host}.values():
+            nodes = [{k: v for k, v in node.items() if k != "cluster"} for node in on_host if node["cluster"] == known]
+            size = sum(node["role"] == "control_plane" for node in nodes)
+            rows.append({"cluster": known, "state": "ready", "verdict": "loses_quorum" if size else "workers_only",
+                         "control_plane": {"size": size, "running": size, "left": 0, "on_host": size},
+                         "workers_on_host": len(nodes) - size, "nodes": nodes})
+        host = {"vcenter_id": self.query["vcenter"][0], "vcenter_name": None, "moref": place, "name": None, "connection": "connected",
+                "vsphere_cluster": None}
+        return self.json({"host": host, "clusters": rows, "hidden": 0})
 
     def list_audit(self) -> Reply:
         if self.session()["role"] != "admin":

@@ -92,15 +92,88 @@ def node(name: str, role: str, state: str = "ready", place: dict[str, Any] = EAS
     if client:
         vm["client_url"] = f"{client}/ui/app/vm;nav=v/urn:vmomi:VirtualMachine:vm-7:{VCENTER}/summary"
     return {"id": ident(f"node {name}"), "name": name, "role": role, "kubernetes_version": "1.31.2", "address": "10.20.0.31",
-            "vcenter_id": None, "vm_instance_uuid": None, "vm_bios_uuid": None, "vm_name": None, "state": state, "vm": vm,
+            "vcenter_id": None, "vm_instance_uuid": None, "vm_bios_uuid": None, "vm_name": None, "state": state,
+            "kubernetes": None, "vm": vm,
             "host": {"moref": "host-9", "name": "esx-1.example.com", "connection": connection}, "vsphere_cluster": place,
             "observed_at": ago(minutes=2)}
+
+
+def in_kubernetes(ready: bool | None = True, **more: Any) -> dict[str, Any]:
+    """What Kubernetes says of a node."""
+    return {"kubernetes": {"ready": ready, "reason": None, "since": ago(days=3), "cordoned": False, "version": "v1.36.3",
+                           "address": "10.20.0.31", "provider_id": None, "system_uuid": None, "control_plane": False,
+                           "pressure": []} | more}
 
 
 NODES = [node("prod-2-cp-0", "control_plane"), node("prod-2-w-0", "worker", place=WEST),
          node("prod-2-w-1", "worker", "not_ready", power="off"),
          node("prod-2-w-2", "worker", "not_ready", connection="not_responding", client=None),
          node("prod-2-w-3", "worker", "unknown", match="mismatch", client="javascript:alert(1)//")]
+
+
+# Of a cluster that is connected: the last one is declared, and Kubernetes does not have it.
+CONNECTED_NODES = [
+    NODES[0] | in_kubernetes(control_plane=True), NODES[1] | in_kubernetes(cordoned=True, pressure=["MemoryPressure", "DiskPressure"]),
+    NODES[2] | in_kubernetes(False, reason="KubeletNotReady", since=ago(minutes=5)),
+    NODES[3] | in_kubernetes(None, since=ago(minutes=9), version="v1.35.4") | {"state": "unknown"}, NODES[4]]
+
+
+def health_reason(word: str, severity: str, text: str, remedy: str | None, since: str | None = None) -> dict[str, Any]:
+    return {"reason": word, "severity": severity, "text": text, "since": since, "remedy": remedy}
+
+
+def health(state: str = "ok", reason: str | None = None, detail: str | None = None, remedy: str | None = None,
+           reasons: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    connection = {"state": state, "since": ago(minutes=4), "checked_at": ago(seconds=9), "reason": reason, "detail": detail,
+                  "remedy": remedy, "version": "v1.36.3"}
+    return {"connection": connection, "reasons": reasons or []}
+
+
+NO_HEALTH = {"connection": None, "reasons": []}
+DEGRADED = health(reasons=[
+    health_reason("control_plane_not_ready", "warning", "2 of 3 control planes are Ready; not Ready: prod-2-cp-1 (its kubelet is silent)",
+                  "kubectl describe node NAME, and its kubelet's log, say more", ago(minutes=5)),
+    health_reason("memory_pressure", "warning", "MemoryPressure: prod-2-w-0", "add memory or nodes, or move pods away: kubectl top node"),
+    health_reason("nodes_unknown", "unknown", "its nodes have not been listed", None),
+    health_reason("cordoned", "info", "cordoned: prod-2-w-0", "when the work on it is done: kubectl uncordon NAME"),
+    health_reason("control_planes_share_host", "info", "prod-2-cp-0 and prod-2-cp-1 are on host esx-1.example.com",
+                  "move one of them to another host", ago(minutes=2)),
+    health_reason("of_a_newer_service", "info", "something new", "do this about it"),
+])
+REFUSED = health("refused", "token_refused", "https://prod-2.example.com:6443: the API server says: Unauthorized",
+                 "kaasctl cluster reconnect prod-2 --kubeconfig FILE", [
+                     health_reason("refused", "unknown", "its API server refuses kaasd: Unauthorized",
+                                   "connect the cluster again with a kubeconfig of an administrator", ago(hours=3))])
+SILENT = health("failing", "timeout", "https://prod-2.example.com:6443 does not answer within 10 s", "see to its control plane", [
+    health_reason("no_quorum", "error",
+                  "etcd does not answer its API server: without a majority of its members nothing can be read or written",
+                  "bring back the control planes that are down; more than half of etcd's members must run", ago(minutes=2))])
+
+# The steps of connecting, in their order, with what they find when all is well.
+SHA256 = ":".join(["5D", "3C"] * 16)
+STEPS = [("text", "What was given", 'context "prod-admin": cluster "prod", user "admin"'),
+         ("address", "Address", "https://prod.example.com:6443"), ("name", "Name resolution", "prod.example.com is 192.0.2.40"),
+         ("tls", "TLS", f"CN=kube-apiserver, until 2027-06-01, SHA-256 {SHA256}"), ("signed_in", "Signed in", "by client certificate"),
+         ("version", "Version", "Kubernetes v1.36.3"), ("identity", "Identity", "uid of kube-system: 5d3c2f0e-0a53-4a8e-8a54-2f1f9f3f6f10"),
+         ("rights", "Rights", "it may make the account of KaaS"),
+         ("account", "Account of KaaS", "service account kaas-1234abcd in kaas-system; what was given is forgotten"),
+         ("list", "First list", "6 nodes"), ("machines", "Machines", "6 of 6 nodes tell the UUID of their machine")]
+
+
+def connect_steps(failed: str | None = None, finding: str = "", remedy: str | None = None, dry_run: bool = False) -> list[dict[str, Any]]:
+    """All of them, or up to the one that fails."""
+    steps: list[dict[str, Any]] = []
+    for word, title, found in STEPS:
+        what = ("ok", found)
+        if word == failed:
+            what = ("failed", finding)
+        elif any(step["status"] == "failed" for step in steps):
+            what = ("skipped", "not tried: an earlier step failed")
+        elif dry_run and word == "account":
+            what = ("skipped", "a dry run makes nothing")
+        steps.append({"step": word, "title": title, "status": what[0], "finding": what[1], "remedy": remedy if word == failed else None,
+                      "duration_ms": 3})
+    return steps
 
 
 def usage(node: dict[str, Any], cpu_used_mhz: int | None = 320, memory_used: int | None = 3 << 30) -> dict[str, Any]:

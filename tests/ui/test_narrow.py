@@ -11,7 +11,7 @@ from env.certs import ServerCert, make_server_cert
 from homes import home
 from mock_kaasd import MockKaasd, Refusal, World
 from playwright.sync_api import Frame, Page, expect
-from sample import EAST, ago, cluster, hx, ident, place
+from sample import CONNECTED_NODES, DEGRADED, EAST, ago, cluster, hx, ident, place
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
@@ -72,6 +72,9 @@ PLACES: dict[str, tuple[str, str, Callable[[World], object]]] = {
     "list-stale": ("#/clusters", "[role=status] kaas-notice", lambda world: setattr(world, "stale", "database, rights, vcenter")),
     "details": (LONG_ID, "kaas-cluster-detail section", lambda world: None),
     "nodes": (f"{PROD}/nodes", "kaas-node-table .share", lambda world: None),
+    "health": (PROD, "kaas-cluster-health li", lambda world: setattr(world, "health", DEGRADED)),
+    "nodes-connected": (f"{PROD}/nodes", "kaas-node-table .mark", lambda world: setattr(world, "nodes", CONNECTED_NODES)),
+    "connect": ("#/connect", "kaas-connect form", lambda world: None),
     "access": (f"{PROD}/access", "kaas-cluster-detail section", lambda world: None),
     "events": (f"{PROD}/events", "kaas-cluster-detail table", lambda world: None),
     "gone": (f"#/clusters/{ident('nothing')}", "kaas-empty", lambda world: None),

@@ -14,7 +14,7 @@ from env.certs import ServerCert, make_server_cert
 from homes import NAMES, Session, home
 from mock_kaasd import MockKaasd, Refusal, World
 from playwright.sync_api import Frame, Page
-from sample import EAST, HX_LAB, NODES, ago, cluster, hx, ident, place
+from sample import CONNECTED_NODES, DEGRADED, EAST, HX_LAB, NODES, REFUSED, ago, cluster, hx, ident, place
 from watched import WatchedPage
 
 Shots = Callable[[Page, str], None]
@@ -64,6 +64,13 @@ def submit(name: str, password: str) -> Callable[[Frame, World], object]:
         frame.locator("[name=username]").fill(name)
         frame.locator("[name=password]").fill(password)
         frame.locator("[type=submit]").click()
+    return act
+
+
+def check(kubeconfig: str) -> Callable[[Frame, World], object]:
+    def act(frame: Frame, world: World) -> None:
+        frame.locator("#kubeconfig").fill(kubeconfig)
+        frame.get_by_role("button", name="Check", exact=True).click()
     return act
 
 
@@ -201,6 +208,9 @@ SCENES = [
     Scene("details", "nodes", "kaas-node-table .share", f"{PROD}/nodes"),
     Scene("details", "nodes-partly-failed", "kaas-node-table .more", f"{PROD}/nodes", spoil=refuse(f"{THIS}/usage")),
     Scene("details", "nodes-none", "kaas-node-table", f"{PROD}/nodes", spoil=change(nodes=[])),
+    Scene("details", "health", "kaas-cluster-health li", PROD, spoil=change(health=DEGRADED)),
+    Scene("details", "health-refused", "kaas-cluster-health li", PROD, spoil=change(health=REFUSED)),
+    Scene("details", "nodes-connected", "kaas-node-table .mark", f"{PROD}/nodes", spoil=change(nodes=CONNECTED_NODES)),
     Scene("details", "access", FILLED, f"{PROD}/access"),
     Scene("details", "access-user", FILLED, f"{PROD}/access", who="user"),
     Scene("details", "events", FILLED, f"{PROD}/events"),
@@ -209,6 +219,11 @@ SCENES = [
     Scene("details", "error-at-first", ALERT, PROD, spoil=refuse(THIS)),
     Scene("details", "error-later", ALERT, PROD, act=fail_now(THIS)),
     Scene("details", "stale", STATUS, PROD, spoil=STALE),
+    Scene("connect", "form", "kaas-connect form", "#/connect", homes=("tab",)),
+    Scene("connect", "checked", "kaas-steps li", "#/connect", homes=("tab",), act=check("a kubeconfig")),
+    Scene("connect", "exec", "kaas-steps li.failed", "#/connect", homes=("tab",), act=check("exec")),
+    Scene("connect", "without-ca", ".certificate", "#/connect", homes=("tab",), act=check("without-ca")),
+    Scene("connect", "contexts", "select#context", "#/connect", homes=("tab",), act=check("contexts")),
     Scene("overview", "full", COUNTS, "#/overview"),
     Scene("overview", "user", COUNTS, "#/overview", who="user"),
     Scene("overview", "loading", ".wait", "#/overview", spoil=lambda world: world.held.add("/v2/clusters/counts")),

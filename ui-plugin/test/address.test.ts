@@ -16,6 +16,12 @@ describe('the address', () => {
     expect(readAddress('#/overview')).toEqual({ ...FIRST_PLACE, view: 'overview' });
   });
 
+  it('of the form that connects a cluster says no more', () => {
+    expect(writeAddress({ ...FIRST_PLACE, view: 'connect' })).toBe('#/connect');
+    expect(readAddress('#/connect')).toEqual({ ...FIRST_PLACE, view: 'connect' });
+    expect(readAddress(`#/connect/${ID}`).view).toBe('nowhere');
+  });
+
   it('keeps everything that is asked, and which cluster is open', () => {
     const query: ListQuery = {
       q: 'a&b=c #100% ü 🐳', states: ['failed', 'degraded'], label: 'team/x=a b', hxClusterId: ID, hxName: '', onHx: null, sort: '-created_at', page: 3, size: 100,

@@ -1,8 +1,8 @@
 // What a card says: which node a machine is, and what runs on a host and in a datacenter.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { describe, expect, it } from 'vitest';
-import type { ClusterCounts, NodeState, PlacedNode } from '../src/api/types.js';
-import { describeDatacenter, describeHost, describeMachine } from '../src/model/card.js';
+import type { ClusterCounts, ClusterImpact, NodeState, PlacedNode } from '../src/api/types.js';
+import { describeDatacenter, describeHost, describeImpact, describeMachine } from '../src/model/card.js';
 
 const node = (cluster: string, role: PlacedNode['role'], name: string, state: NodeState = 'ready'): PlacedNode =>
   ({ id: name, name, role, state, cluster: { id: cluster, name: cluster } }) as PlacedNode;
@@ -24,6 +24,16 @@ describe('a host', () => {
       ['good', 'a: 1 of the control plane'], ['bad', 'a: 3 workers (Not ready: 1)'], ['good', 'b: 1 worker'],
     ]);
     expect(describeHost([])).toEqual([]);
+  });
+});
+
+describe('without a host', () => {
+  it('those that lose their quorum are told', () => {
+    const row = (name: string, verdict: ClusterImpact['verdict'], on_host: number, size: number): ClusterImpact =>
+      ({ cluster: { id: name, name }, verdict, control_plane: { size, running: size, left: size - on_host, on_host } });
+    const all = [row('a', 'loses_quorum', 2, 3), row('b', 'no_quorum', 1, 3), row('c', 'keeps_quorum', 1, 3), row('d', 'workers_only', 0, 1)];
+    expect(describeImpact(all)).toEqual([{ tone: 'warning', state: 'Needs this host', text: 'a loses its quorum without this host, which has 2 of 3 nodes of the control plane' }]);
+    expect(describeImpact([])).toEqual([]);
   });
 });
 

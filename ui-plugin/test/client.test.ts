@@ -155,6 +155,25 @@ describe('lists of pages', () => {
   });
 });
 
+describe('connecting a cluster', () => {
+  it('is asked at its own path, whose colon is no scheme, and answers with the steps', async () => {
+    const { client, sent } = clientOf(json({ cluster_id: 'c', connection: {}, steps: [] }, 201), json({ cluster_id: 'c' }, 201));
+    const request = { kubeconfig: 'k', context: 'a', dry_run: false };
+    expect((await client.connectCluster(request, new AbortController().signal)).cluster_id).toBe('c');
+    expect([sent[0]?.url.href, sent[0]?.init.method, sent[0]?.init.body]).toEqual([`${BASE}clusters:connect`, 'POST', JSON.stringify(request)]);
+    expect((await failureOf(client.connectCluster(request, new AbortController().signal))).kind).toBe('malformed');
+  });
+});
+
+describe('the health of a cluster', () => {
+  it('that is something else is told so', async () => {
+    const { client, sent } = clientOf(json({ connection: null, reasons: [] }), json({}));
+    expect(await client.getHealth('id')).toEqual({ connection: null, reasons: [] });
+    expect(sent[0]?.url.href).toBe(`${BASE}clusters/id/health`);
+    expect((await failureOf(client.getHealth('id'))).kind).toBe('malformed');
+  });
+});
+
 describe('answers', () => {
   it('reads freshness and entity tag', async () => {
     const { client } = clientOf(json(PAGE, 200, { 'ETag': 'W/"7"', 'KaaS-As-Of': '2026-03-01T00:00:00Z', 'KaaS-Stale': 'database, vcenter' }));

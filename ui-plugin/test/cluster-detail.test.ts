@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/api/client.js';
 import { ApiError } from '../src/api/error.js';
-import type { AuditEntry, Cluster, ClusterUsage, Explanation, Grant, Node, Vcenter } from '../src/api/types.js';
+import type { AuditEntry, Cluster, ClusterHealth, ClusterUsage, Explanation, Grant, Node, Vcenter } from '../src/api/types.js';
 import { ClusterDetailModel } from '../src/model/cluster-detail.js';
 
 const answer = (name: string | null): Answer<Cluster> => ({
@@ -12,6 +12,7 @@ const refusal = (code: string, status: number): ApiError =>
   new ApiError({ kind: 'problem', problem: { type: '', title: '', status, code, detail: '', request_id: '' }, retryAfterS: null });
 
 const getCluster = vi.fn<(id: string, etag: string | null) => Promise<Answer<Cluster>>>();
+const getHealth = vi.fn<() => Promise<ClusterHealth>>();
 const listNodes = vi.fn<() => Promise<{ nodes: Node[]; hidden: number }>>();
 const getUsage = vi.fn<() => Promise<ClusterUsage>>();
 const explain = vi.fn<() => Promise<Explanation>>();
@@ -26,11 +27,12 @@ beforeEach(() => {
   vi.resetAllMocks();
   isAdmin = false;
   getCluster.mockResolvedValue(answer('a'));
+  getHealth.mockResolvedValue({ connection: null, reasons: [] });
   listNodes.mockResolvedValue({ nodes: [], hidden: 2 });
   getUsage.mockResolvedValue({ items: [], silent_vcenters: ['v'] });
   explain.mockResolvedValue({ rules: [] });
   listClusterGrants.mockResolvedValue([]);
-  model = new ClusterDetailModel({ getCluster, listNodes, getUsage, explain, listClusterGrants, listClusterEvents, listVcenters }, 'id', 'summary', changed, () => isAdmin, () => new Date(0));
+  model = new ClusterDetailModel({ getCluster, getHealth, listNodes, getUsage, explain, listClusterGrants, listClusterEvents, listVcenters }, 'id', 'summary', changed, () => isAdmin, () => new Date(0));
 });
 
 describe('the details', () => {
@@ -43,6 +45,17 @@ describe('the details', () => {
     await model.load();
     await vi.waitFor(() => expect(model.usage).toBe('unknown'));
     expect([getUsage.mock.calls.length, model.failure]).toEqual([2, null]);
+  });
+
+  it('do without the health that a service of the version before does not tell, and keep what was told when it fails', async () => {
+    await model.load();
+    expect(model.content.health).toEqual({ connection: null, reasons: [] });
+    getHealth.mockRejectedValue(refusal('unavailable', 503));
+    await model.load();
+    expect([model.failure?.code, model.content.health, model.cluster?.name]).toEqual(['unavailable', { connection: null, reasons: [] }, 'a']);
+    getHealth.mockRejectedValue(refusal('not_found', 404));
+    await model.load();
+    expect([model.failure, model.content.health, model.isGone]).toEqual([null, null, false]);
   });
 
   it('ask for what the open part shows, and for that alone', async () => {

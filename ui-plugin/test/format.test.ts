@@ -1,10 +1,11 @@
 // Values as they are shown, and what must never become a link.
 // SPDX-License-Identifier: GPL-3.0-or-later
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../src/api/error.js';
 import type { ClusterCounts, ClusterState, HxCluster, Placement } from '../src/api/types.js';
 import { describeFailure, describeSignInFailure } from '../src/model/failure-text.js';
-import { absoluteTime, age, askedLabel, countState, countStates, describeHxClusters, describePlacement, describeReason, describeReplicas, describeState, freshness, hostOf, hxName, nodeState, relativeTime, safeHttpsUrl, sharedNames } from '../src/model/format.js';
+import { absoluteTime, age, askedLabel, countState, countStates, describeHxClusters, describePlacement, describeReason, describeRemedy, describeReplicas, describeState, freshness, hostOf, hxName, nodeState, relativeTime, safeHttpsUrl, sharedNames } from '../src/model/format.js';
 import { sentence } from '../src/model/sentence.js';
 import { missingFields, sourceOf } from '../src/model/sign-in-form.js';
 import { chooseLanguage, strings } from '../src/strings/index.js';
@@ -39,6 +40,12 @@ describe('a node', () => {
     expect([node('on'), node('off'), node('on', 'not_responding'), node('on', 'connected', 'mismatch'), node('on', 'connected', 'none'), nodeState({ state: 'unknown', vm: null, host: null })]).toEqual(
       ['running', 'unknown', 'unknown', 'unknown', 'unknown', 'unknown']);
     expect([node('on', 'connected', 'instance_uuid', 'not_ready'), node('on', 'connected', 'instance_uuid', 'ready')]).toEqual(['not_ready', 'ready']);
+  });
+
+  it('of which Kubernetes does not know how it is does not run because its machine does', () => {
+    const kubernetes = { ready: null, reason: null, since: null, cordoned: false, version: null, pressure: [] };
+    const seen = { state: 'unknown', vm: { name: 'vm', power: 'on', match: 'name' }, host: { moref: 'h', name: null, connection: 'connected' } } as const;
+    expect([nodeState({ ...seen, kubernetes }), nodeState({ ...seen, kubernetes: null })]).toEqual(['unknown', 'running']);
   });
 });
 
@@ -101,6 +108,31 @@ describe('reasons', () => {
     ['1 of 1 of its control plane is not running: no majority, the API cannot work', /^1 of 1 of its control plane is not/, /^1 von 1 seiner Control Plane läuft nicht/],
     ['1 of its virtual machines is not running', '1 of its virtual machines is not running.', '1 seiner virtuellen Maschinen läuft nicht.'],
     ['waiting since 2026-03-01T20:32:35Z; 4 of its virtual machines are not running', /^Waiting since Mar 1, 2026.*; 4 of/, /^Waiting since 01\.03\.2026.*; 4 seiner virtuellen Maschinen laufen nicht/],
+    ['Kubernetes was not asked yet', 'Kubernetes was not asked yet.', 'Kubernetes wurde noch nicht gefragt.'],
+    ['its API server does not answer: connection refused', 'Its API server does not answer: connection refused.', 'Sein API-Server antwortet nicht: connection refused.'],
+    ['its API server refuses kaasd; VM x is gone', 'Its API server refuses kaasd; VM x is gone.', 'Sein API-Server weist kaasd ab; VM x ist nicht mehr da.'],
+    ['another cluster answers at its address', 'Another cluster answers at its address.', 'An seiner Adresse antwortet ein anderer Cluster.'],
+    ['etcd does not answer its API server: without a majority of its members nothing can be read or written', /^Etcd does not answer/, /^Etcd antwortet seinem API-Server nicht/],
+    ['its API server is not ready: h0, h1, h2 and 2 more', 'Its API server is not ready: h0, h1, h2 and 2 more.', 'Sein API-Server ist nicht bereit: h0, h1, h2 und 2 weitere.'],
+    ['its API server has not told its readiness yet', /^Its API server has not/, /^Sein API-Server hat noch nicht gesagt/],
+    ['its nodes have not been listed', 'Its nodes have not been listed.', 'Seine Knoten sind noch nicht gelesen.'],
+    ['2 of 3 control planes are Ready; not Ready: cp-1 (its kubelet is silent)', '2 of 3 control planes are ready; not ready: cp-1 (its kubelet is silent).', '2 von 3 Control Planes sind bereit; nicht bereit: cp-1 (sein Kubelet schweigt).'],
+    ['1 of 3 control planes is Ready: no majority, the API cannot work', /^1 of 3 control planes is ready: no majority/, /^1 von 3 Control Planes ist bereit: keine Mehrheit/],
+    ['1 of 4 workers is Ready; not Ready: w-0 (KubeletNotReady); 2 are not there', '1 of 4 workers is ready; not ready: w-0 (KubeletNotReady); 2 are not there.', '1 von 4 Workern ist bereit; nicht bereit: w-0 (KubeletNotReady); 2 fehlen.'],
+    ['MemoryPressure: w-0; DiskPressure: w-1; PIDPressure: w-2; NetworkUnavailable: w-3', 'Short of memory: w-0; short of disk space: w-1; too many processes: w-2; no network for pods: w-3.', 'Zu wenig Speicher: w-0; zu wenig Plattenplatz: w-1; zu viele Prozesse: w-2; kein Netz für Pods: w-3.'],
+    ['not ready in the control plane: kube-scheduler (cp-1)', 'Not ready in the control plane: kube-scheduler (cp-1).', 'Nicht bereit in der Control Plane: kube-scheduler (cp-1).'],
+    ['kubelets that do not fit the API server v1.37.2, newer or too old: w-0 (v1.33.1)', /^Kubelets that do not fit the API server v1\.37\.2/, /^Kubelets, die nicht zum API-Server v1\.37\.2 passen/],
+    ['the certificate of its API server ends within 7 days, at 2026-12-07T10:00:00.000Z', /^The certificate of its API server ends within 7 days, at Dec 7, 2026/, /^Das Zertifikat seines API-Servers läuft innerhalb von 7 Tagen ab, am 07\.12\.2026/],
+    ['the clock of its API server is more than a minute ahead of that of kaasd', /more than a minute ahead\.$/, /geht mehr als eine Minute vor\.$/],
+    ['the clock of its API server is more than a minute behind that of kaasd', /more than a minute behind\.$/, /geht mehr als eine Minute nach\.$/],
+    ["kaasd's token for it ends within a day, at 2026-12-07T10:00:00Z", /^The token of this service ends within a day, at Dec 7, 2026/, /^Das Token dieses Dienstes läuft innerhalb eines Tages ab, am 07\.12\.2026/],
+    ['kaasd may not: list nodes, get /readyz and 2 more', 'This service lacks rights: list nodes, get /readyz and 2 more.', 'Diesem Dienst fehlen Rechte: list nodes, get /readyz und 2 weitere.'],
+    ['cordoned: w-0, w-1', 'Cordoned: w-0, w-1.', 'Gesperrt (cordon): w-0, w-1.'],
+    ['Kubernetes v1.32.1 is out of support since 2026-02-28', 'Kubernetes v1.32.1 is out of support since Feb 28, 2026.', 'Kubernetes v1.32.1 wird nicht mehr gepflegt, seit 28.02.2026.'],
+    ['Kubernetes v1.20.1 is out of support', 'Kubernetes v1.20.1 is out of support.', 'Kubernetes v1.20.1 wird nicht mehr gepflegt.'],
+    ['cp-0 and cp-1 are on host esx-7, and without it there is no majority; cp-2, cp-3 and 3 more are on host esx-8', 'Several control planes on host esx-7: cp-0 and cp-1 (no majority without it); several control planes on host esx-8: cp-2, cp-3 and 3 more.',
+      'Mehrere Control Planes auf Host esx-7: cp-0 und cp-1 (ohne ihn keine Mehrheit); mehrere Control Planes auf Host esx-8: cp-2, cp-3 und 3 weitere.'],
+    ['upgrade available: v1.36.4', 'An upgrade is available: v1.36.4.', 'Es gibt eine neuere Version: v1.36.4.'],
     ['VM x is constructor', 'VM x is constructor.', 'VM x is constructor.'],
     ['', '', ''], [null, '', ''],
   ])('%j are told', (reason, english, german) => {
@@ -108,6 +140,23 @@ describe('reasons', () => {
       chooseLanguage([language]);
       expect(describeReason(reason)).toEqual(text instanceof RegExp ? expect.stringMatching(text) : text);
     }
+  });
+});
+
+describe('remedies', () => {
+  afterEach(() => chooseLanguage(['en']));
+  const reasons = [...readFileSync(new URL('../../src/model/kubernetes/kube_reasons.def', import.meta.url), 'utf8').matchAll(/^KUBE_REASON\(\w+, "(\w+)"/gm)].map(([, word]) => word ?? '');
+
+  it('are in words of the page for every reason that the service has', () => {
+    expect(reasons.length).toBeGreaterThan(20);
+    for (const language of ['en', 'de']) {
+      chooseLanguage([language]);
+      expect(reasons.filter((reason) => describeRemedy({ reason, remedy: 'its own' }) === 'Its own.')).toEqual([]);
+    }
+  });
+
+  it('that are new are the service\'s own; where it has none there is none', () => {
+    expect([describeRemedy({ reason: 'new', remedy: 'do this' }), describeRemedy({ reason: 'constructor', remedy: 'kubectl x' }), describeRemedy({ reason: 'clock', remedy: null })]).toEqual(['Do this.', 'kubectl x.', '']);
   });
 });
 

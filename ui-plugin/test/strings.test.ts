@@ -7,8 +7,8 @@ import { catalogues, chooseLanguage, locale, strings, type Catalogue } from '../
 const SAME: Record<string, readonly string[]> = {
   de: [
     'product', 'header.role.admin', 'header.name', 'newVersion.title', 'signIn.vcenterAddress', 'table.column.name', 'table.column.version', 'table.column.labels', 'table.csv.name',
-    'table.csv.dashboard', 'table.csv.labels', 'table.dashboard', 'detail.labels', 'detail.node.cpu', 'detail.cpus', 'detail.nodeRole.worker',
-    'table.vsphere', 'empty.noneAdminCommand', 'overview.inState',
+    'table.csv.dashboard', 'table.csv.labels', 'table.dashboard', 'detail.labels', 'detail.source.asked', 'detail.node.cpu', 'detail.cpus', 'detail.nodeRole.worker',
+    'table.vsphere', 'connect.step.tls', 'connect.step.version', 'empty.noneAdminCommand', 'overview.inState',
   ],
 };
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { ApiError, isPasswordDue, isSessionOver } from './error.js';
 import type {
-  AuditEntry, AvailableVersion, Cluster, ClusterCounts, ClusterFilter, ClusterPage, ClusterQuery, ClusterUsage, Explanation, Grant, HxCluster, HxClusterWhole, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, NodePlace, PasswordChange, PlacedNode,
+  AuditEntry, AvailableVersion, Cluster, ClusterCounts, ClusterFilter, ClusterHealth, ClusterImpact, ClusterPage, ClusterQuery, ClusterUsage, Connected, ConnectRequest, Explanation, Grant, HostPlace, HxCluster, HxClusterWhole, HxConnection, List, LoginPasswordRequest, LoginWays, Node, NodePage, NodePlace, PasswordChange, PlacedNode,
   Problem, StaleReason, Token, Updates, Vcenter, Whoami,
 } from './types.js';
 
@@ -72,6 +72,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const SLOW_MS = 5_000;
 const WAYS_TIMEOUT_MS = 5_000;
 const DEFAULT_SETTLE_MS = 300;
+/** Eleven steps, each of which the service gives up by itself. */
+const CONNECT_TIMEOUT_MS = 120_000;
 /** Of 500 HX clusters each. */
 const HX_PAGES_MAX = 4;
 /** The service holds a request so long; in a little more than that it has answered, or it hangs. */
@@ -236,10 +238,37 @@ export class ApiClient {
     return (await this.list<PlacedNode>({ method: 'GET', path: 'nodes', query: { limit: 500, ...place }, signal })).body?.items ?? [];
   }
 
+  /** What becomes of the clusters on a host without it, the worst first; none where it has no node of theirs. */
+  async listHostImpact(place: HostPlace, signal?: AbortSignal): Promise<ClusterImpact[]> {
+    try {
+      const { body } = await this.call<{ clusters: ClusterImpact[] }>({ method: 'GET', path: 'impact/hosts', query: { ...place }, signal });
+      if (!Array.isArray(body?.clusters)) throw new ApiError({ kind: 'malformed', status: 200 });
+      return body.clusters;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'not_found') return [];
+      throw error;
+    }
+  }
+
   /** What the virtual machines of the nodes have and use now: as fast as vCenter tells. */
   async getUsage(id: string, signal?: AbortSignal): Promise<ClusterUsage> {
     const { body } = await this.call<ClusterUsage>({ method: 'GET', path: `clusters/${id}/usage`, signal });
     if (!Array.isArray(body?.items) || !Array.isArray(body.silent_vcenters)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
+  }
+
+  /** Why a cluster is as it is. */
+  async getHealth(id: string, signal?: AbortSignal): Promise<ClusterHealth> {
+    const { body } = await this.call<ClusterHealth>({ method: 'GET', path: `clusters/${id}/health`, signal });
+    if (!Array.isArray(body?.reasons)) throw new ApiError({ kind: 'malformed', status: 200 });
+    return body;
+  }
+
+  /** For administrators: connects a Kubernetes cluster, or sees whether that would work. Throws ApiError, whose problem has the steps as far as they went. */
+  async connectCluster(request: ConnectRequest, signal: AbortSignal): Promise<Connected> {
+    // With the dot, since what stands in front of a colon would be the scheme of another address.
+    const { body } = await this.call<Connected>({ method: 'POST', path: './clusters:connect', body: request, signal, timeoutMs: CONNECT_TIMEOUT_MS });
+    if (!Array.isArray(body?.steps)) throw new ApiError({ kind: 'malformed', status: 200 });
     return body;
   }
 

@@ -100,7 +100,7 @@ export interface Cluster extends Record<(typeof textsBelowName)[number], string 
   name: string;
   state: ClusterState;
   state_reason: string | null;
-  state_source: 'declared' | 'reported' | 'observed';
+  state_source: 'declared' | 'reported' | 'asked' | 'observed';
   state_since: string | null;
   state_by: string | null;
   kubernetes_version: string;
@@ -115,7 +115,60 @@ export interface Cluster extends Record<(typeof textsBelowName)[number], string 
   observed_at: string | null;
 }
 
+export type ConnectionState = 'unknown' | 'ok' | 'failing' | 'refused';
+
+export interface HealthReason {
+  /** A stable word. */
+  reason: string;
+  severity: 'info' | 'unknown' | 'warning' | 'error';
+  text: string;
+  since: string | null;
+  remedy: string | null;
+}
+
+/** Why a cluster is as it is, as Kubernetes shows it; the worst reason first. */
+export interface ClusterHealth {
+  /** Null: the service is not connected to the cluster. */
+  connection: { state: ConnectionState; since: string | null; reason: string | null; detail: string | null; remedy: string | null } | null;
+  reasons: HealthReason[];
+}
+
+/** What came of one step of connecting a cluster. */
+export interface ConnectStep {
+  /** A stable word. */
+  step: string;
+  title: string;
+  status: 'ok' | 'warning' | 'failed' | 'skipped';
+  finding: string;
+  remedy: string | null;
+}
+
+export interface ConnectRequest {
+  name?: string;
+  kubeconfig: string;
+  context?: string;
+  thumbprint_sha256?: string;
+  /** Stops before anything is made. */
+  dry_run: boolean;
+}
+
+export interface Connected {
+  /** Null: nothing was made. */
+  cluster_id: string | null;
+  steps: ConnectStep[];
+}
+
 export type NodeState = 'unknown' | 'ready' | 'not_ready';
+
+/** What Kubernetes says of a node; `ready` null: it does not know either. */
+export interface NodeKubernetes {
+  ready: boolean | null;
+  reason: string | null;
+  since: string | null;
+  cordoned: boolean;
+  version: string | null;
+  pressure: ('MemoryPressure' | 'DiskPressure' | 'PIDPressure' | 'NetworkUnavailable')[];
+}
 
 export interface Node {
   id: string;
@@ -125,6 +178,8 @@ export interface Node {
   address: string | null;
   vm_name: string | null;
   state: NodeState;
+  /** Null while the cluster is not connected, and for a node that Kubernetes does not have; a service of the version before does not tell. */
+  kubernetes?: NodeKubernetes | null;
   /** client_url: where the vSphere Client shows it; absent where nobody can tell. */
   vm: { name: string | null; power: 'unknown' | 'on' | 'off' | 'suspended'; match: string; client_url?: string } | null;
   host: { moref: string; name: string | null; connection: 'unknown' | 'connected' | 'not_responding' | 'disconnected' } | null;
@@ -266,7 +321,15 @@ export interface ClusterScope {
 
 /** What a card is about, by managed object id in a vCenter. */
 export type CardSubject = NodePlace | { vcenter: string; datacenter: string };
-export type NodePlace = { vcenter: string } & ({ vm: string } | { host: string });
+export type HostPlace = { vcenter: string; host: string };
+export type NodePlace = { vcenter: string; vm: string } | HostPlace;
+
+/** What becomes of a cluster without a host. */
+export interface ClusterImpact {
+  cluster: { id: string; name: string };
+  verdict: 'loses_quorum' | 'no_quorum' | 'keeps_quorum' | 'workers_only';
+  control_plane: { size: number; running: number; left: number; on_host: number };
+}
 
 /** A node and the cluster that it is of. */
 export type PlacedNode = Node & { cluster: { id: string; name: string } };
@@ -309,4 +372,6 @@ export interface Problem {
   pointer?: string;
   /** What a name fits, where that is several things. */
   candidates?: { id: string; name: string; path?: string | null }[];
+  /** Of connecting a cluster, the failed one among them. */
+  steps?: ConnectStep[];
 }

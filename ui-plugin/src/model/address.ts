@@ -33,8 +33,8 @@ export type Part = (typeof PARTS)[number];
 export type View = 'clusters' | 'overview';
 
 export interface Place {
-  /** `nowhere`: there is no such address. */
-  view: View | 'nowhere';
+  /** `connect`: the form that connects a cluster; `nowhere`: there is no such address. */
+  view: View | 'connect' | 'nowhere';
   /** Of the cluster whose details are open; null for the list. */
   id: string | null;
   /** Of the details. */
@@ -73,13 +73,13 @@ export function readAddress(hash: string, search = ''): Place {
 function viewOf(path: string): Place['view'] {
   const [nothing, first = '', id = ''] = path.split('/');
   if (nothing !== '') return 'nowhere';
-  if (first === 'overview') return 'overview';
+  if (first === 'overview' || (first === 'connect' && id === '')) return first;
   return first === '' || (first === 'clusters' && (id === '' || UUID.test(id))) ? 'clusters' : 'nowhere';
 }
 
 /** The part of the address behind `#`, with it. */
 export function writeAddress({ view, id, part, query }: Place): string {
-  if (view === 'overview') return '#/overview';
+  if (view === 'overview' || view === 'connect') return `#/${view}`;
   const asked = writeQuery(query).toString();
   const path = ['#', 'clusters', ...(id === null ? [] : [id]), ...(id === null || part === 'summary' ? [] : [part])];
   return `${path.join('/')}${asked === '' ? '' : `?${asked}`}`;

@@ -1,6 +1,6 @@
 // What a card says of the virtual machine, host or datacenter that it is about. Pure.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { Cluster, ClusterCounts, ClusterState, Node, PlacedNode } from '../api/types.js';
+import type { Cluster, ClusterCounts, ClusterImpact, ClusterState, Node, PlacedNode } from '../api/types.js';
 import { strings } from '../strings/index.js';
 import { NODE_TONE, countStates, describeState, nodeState, shortNumber, type ShownNodeState, type Tone } from './format.js';
 
@@ -44,6 +44,12 @@ export function describeHost(nodes: readonly PlacedNode[]): CardLine[] {
     const some = WORST[state] > 0 && bad < group.length ? ` (${strings.detail.nodeState[state]}: ${shortNumber(bad)})` : '';
     return line(state, strings.card.host(cluster.name, role, group.length, some));
   });
+}
+
+/** Of a host: which clusters lose their quorum without it, so that they come before what it carries. */
+export function describeImpact(clusters: readonly ClusterImpact[]): CardLine[] {
+  return clusters.filter(({ verdict }) => verdict === 'loses_quorum').map(({ cluster, control_plane: { on_host, size } }) =>
+    ({ tone: 'warning', state: strings.card.alone, text: strings.card.quorum(cluster.name, on_host, size) }));
 }
 
 /** Of a datacenter: how many clusters run there, and in which states; those that only a person has said to be ready by themselves. */

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { AuditEntry, Cluster, ClusterUsage, Explanation, Grant, Node, StaleReason } from '../api/types.js';
+import type { AuditEntry, Cluster, ClusterHealth, ClusterUsage, Explanation, Grant, Node, StaleReason } from '../api/types.js';
 import type { Part } from './address.js';
 import { AwayVcenters } from './away-vcenters.js';
 
-type Api = Pick<ApiClient, 'getCluster' | 'listNodes' | 'getUsage' | 'explain' | 'listClusterGrants' | 'listClusterEvents' | 'listVcenters'>;
+type Api = Pick<ApiClient, 'getCluster' | 'getHealth' | 'listNodes' | 'getUsage' | 'explain' | 'listClusterGrants' | 'listClusterEvents' | 'listVcenters'>;
 
 export interface Access {
   explanation: Explanation;
@@ -16,6 +16,8 @@ export interface Access {
 
 /** What the parts show beside the cluster, each as it was loaded last. */
 export interface PartContent {
+  /** Null: a service of the version before does not tell. */
+  health: ClusterHealth | null;
   nodes: { nodes: Node[]; hidden: number };
   access: Access;
   events: AuditEntry[];
@@ -105,10 +107,19 @@ export class ClusterDetailModel {
 
   private async loadPart(signal: AbortSignal): Promise<Partial<PartContent>> {
     switch (this.part) {
-      case 'summary': return {};
+      case 'summary': return { health: await this.loadHealth(signal) };
       case 'nodes': return { nodes: await this.api.listNodes(this.id, signal) };
       case 'access': return { access: await this.loadAccess(signal) };
       case 'events': return { events: await this.api.listClusterEvents(this.id, EVENTS, signal) };
+    }
+  }
+
+  private async loadHealth(signal: AbortSignal): Promise<ClusterHealth | null> {
+    try {
+      return await this.api.getHealth(this.id, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'not_found') return null;
+      throw error;
     }
   }
 

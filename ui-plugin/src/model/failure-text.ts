@@ -96,3 +96,19 @@ export function describeChangePasswordFailure(error: unknown): ChangePasswordFai
   if (error.code === 'too_many_requests') return { field: null, title: words.failedTitle, text: { ...text, detail: strings.signIn.throttled(error.failure.retryAfterS), remedy: null } };
   return { field: null, title: words.failedTitle, text };
 }
+
+export type ConnectDeed = 'check' | 'connect';
+export interface ConnectFailure {
+  title: string;
+  text: FailureText;
+}
+
+/** The same for the form that connects a cluster, which shows the steps beside it. Without an answer it is open whether the cluster is connected. */
+export function describeConnectFailure(error: ApiError, deed: ConnectDeed): ConnectFailure {
+  const words = strings.connect;
+  const text = describeFailure(error, true);
+  if (error.failure.kind !== 'problem') return deed === 'check' ? { title: words.failed.check, text } : { title: words.openTitle, text: { ...text, remedy: words.openRemedy } };
+  const title = words.failed[deed];
+  if (error.code === 'too_many_requests') return { title, text: { ...text, detail: strings.signIn.throttled(error.failure.retryAfterS), remedy: null } };
+  return { title, text: error.failure.problem.steps?.some(({ status }) => status === 'failed') ? { ...text, detail: words.failedText, remedy: null } : text };
+}

@@ -1,6 +1,6 @@
 // Values of the list as they are shown: pure functions, no markup.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import type { Cluster, ClusterCounts, ClusterState, HxCluster, Node, NodeState, PlacedHx, Placement, Replicas, VsphereCluster } from '../api/types.js';
+import type { Cluster, ClusterCounts, ClusterState, HealthReason, HxCluster, Node, NodeState, PlacedHx, Placement, Replicas, VsphereCluster } from '../api/types.js';
 import { locale, strings } from '../strings/index.js';
 import { sentence } from './sentence.js';
 
@@ -74,19 +74,54 @@ export function describeReplicas(replicas: Replicas, { state, state_source: sour
   return { short: `${ready === null ? '?' : shortNumber(ready)} / ${shortNumber(desired)}`, spoken: strings.table.ready(ready, desired), tone };
 }
 
-/** What is known of a node: a report alone would say that Kubernetes has it ready, but that its machine runs vCenter shows. */
+/** What is known of a node: a report alone would say that Kubernetes has it ready, but that its machine runs vCenter shows. Where Kubernetes is asked, that alone is no good news. */
 export type ShownNodeState = NodeState | 'running';
 
 export const NODE_TONE: Record<ShownNodeState, Tone> = { ready: 'good', running: 'good', not_ready: 'bad', unknown: 'neutral' };
 
-export function nodeState({ state, vm, host }: Pick<Node, 'state' | 'vm' | 'host'>): ShownNodeState {
-  const runs = vm?.power === 'on' && vm.match !== 'none' && vm.match !== 'mismatch' && host?.connection === 'connected';
+export function nodeState({ state, kubernetes, vm, host }: Pick<Node, 'state' | 'kubernetes' | 'vm' | 'host'>): ShownNodeState {
+  const runs = !kubernetes && vm?.power === 'on' && vm.match !== 'none' && vm.match !== 'mismatch' && host?.connection === 'connected';
   return state === 'unknown' && runs ? 'running' : state;
 }
 
 const ISO_TIME = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
-/** What the service itself says of a reason (src/model/cluster/rollup.c), by what it looks like; `…` is a name or a number. */
+/** What Kubernetes shows (src/model/kubernetes/kube_health.c), likewise. */
+const KUBE_REASONS: readonly [RegExp, (...parts: string[]) => string | undefined][] = [
+  [/^Kubernetes was not asked yet$/, () => strings.reason.kube.neverAsked],
+  [/^its API server does not answer(: .+)?$/, (why = '') => strings.reason.kube.silent + why],
+  [/^its API server refuses kaasd(: .+)?$/, (why = '') => strings.reason.kube.refused + why],
+  [/^another cluster answers at its address$/, () => strings.reason.kube.other],
+  [/^etcd does not answer its API server: without a majority of its members nothing can be read or written$/, () => strings.reason.kube.noQuorum],
+  [/^its API server is not ready: (.+)$/, (checks = '') => strings.reason.kube.notReady(describeNames(checks))],
+  [/^its API server has not told its readiness yet$/, () => strings.reason.kube.notTold],
+  [/^its nodes have not been listed$/, () => strings.reason.kube.notListed],
+  [/^(\d+) of (\d+) control planes (?:is|are) Ready$/, (ready = '', wanted = '') => strings.reason.kube.controlPlanes(ready, wanted)],
+  [/^(\d+) of (\d+) control planes (?:is|are) Ready: no majority, the API cannot work$/, (ready = '', wanted = '') => strings.reason.kube.noMajority(ready, wanted)],
+  [/^(\d+) of (\d+) workers (?:is|are) Ready$/, (ready = '', wanted = '') => strings.reason.kube.workers(ready, wanted)],
+  [/^not Ready: (.+)$/, (names = '') => strings.reason.kube.names(describeNames(names))],
+  [/^(\d+) (?:is|are) not there$/, (n = '') => strings.reason.kube.missing(n)],
+  [/^not ready in the control plane: (.+)$/, (names = '') => strings.reason.kube.pods(describeNames(names))],
+  [/^kubelets that do not fit the API server (\S+), newer or too old: (.+)$/, (version = '', names = '') => strings.reason.kube.skew(version, describeNames(names))],
+  [/^(MemoryPressure|DiskPressure|PIDPressure|NetworkUnavailable): (.+)$/, (what = '', names = '') => strings.reason.kube.condition[what as KubeCondition](describeNames(names))],
+  [/^the certificate of its API server (has ended|ends within a day|ends within 7 days|ends within 30 days), at (\S+Z)$/,
+    (when = '', at = '') => strings.reason.kube.certificate[when as CertificateEnd](absoluteTime(at))],
+  [/^kaasd's token for it (has ended|ends within a day|ends within 7 days|ends within 30 days), at (\S+Z)$/, (when = '', at = '') => strings.reason.kube.token[when as CertificateEnd](absoluteTime(at))],
+  [/^kaasd may not: (.+)$/, (rules = '') => strings.reason.kube.rights(describeNames(rules))],
+  [/^cordoned: (.+)$/, (names = '') => strings.reason.kube.cordoned(describeNames(names))],
+  [/^Kubernetes (\S+) is out of support(?: since (\S+))?$/, (version = '', since = '') => strings.reason.kube.outOfSupport(version, since && calendarDate(`${since}T12:00:00Z`))],
+  [/^upgrade available: (\S+)$/, (version = '') => strings.reason.kube.upgrade(version)],
+  [/^the clock of its API server is more than a minute (ahead of|behind) that of kaasd$/, (way = '') => (way === 'behind' ? strings.reason.kube.clockBehind : strings.reason.kube.clockAhead)],
+];
+type KubeCondition = keyof typeof strings.reason.kube.condition;
+type CertificateEnd = keyof typeof strings.reason.kube.certificate;
+
+/** "cp-0 (its kubelet is silent), cp-1 and 2 more" */
+function describeNames(names: string): string {
+  return names.replaceAll('(its kubelet is silent)', `(${strings.reason.kube.kubeletSilent})`).replace(/ and (\d+) more$/, (_, n: string) => ` ${strings.reason.more(n)}`);
+}
+
+/** What the service itself says of a reason (src/model/cluster/rollup.c, host_impact.c), by what it looks like; `…` is a name or a number. */
 const REASONS: readonly [RegExp, (...parts: string[]) => string | undefined][] = [
   [/^no report since (\S+Z), when it was (\w+)$/, (at = '', state = '') => strings.reason.silent(absoluteTime(at), describeState(state as ClusterState).word)],
   [/^VM (.+) is ([a-z ]+)$/, (vm = '', how = '') => (isWord(how) ? strings.reason.vm[how](vm) : undefined)],
@@ -97,6 +132,9 @@ const REASONS: readonly [RegExp, (...parts: string[]) => string | undefined][] =
   [/^(\d+) of its virtual machines (?:is|are) not running$/, (n = '') => strings.reason.someDown(n)],
   [/^(\d+) of (\d+) of its control plane (?:is|are) not running: no majority, the API cannot work$/, (down = '', known = '') => strings.reason.noMajority(down, known)],
   [/^(\d+) of (\d+) workers are ready$/, (ready = '', desired = '') => strings.reason.workersReady(ready, desired)],
+  [/^(.+) are on host (.+?)(, and without it there is no majority)?$/, (names = '', host = '', majority = '') =>
+    strings.reason.shareHost(describeNames(names).replace(/ and (\S+)$/, ` ${strings.reason.and} $1`), host, majority !== '')],
+  ...KUBE_REASONS,
 ];
 
 function isWord(how: string): how is keyof typeof strings.reason.vm {
@@ -116,6 +154,13 @@ function describePart(part: string): string {
     if (text) return text;
   }
   return part.replace(ISO_TIME, (at) => absoluteTime(at));
+}
+
+/** What to do about a reason that Kubernetes gives, in words of the page where they are known; empty if nothing is said. */
+export function describeRemedy({ reason, remedy }: Pick<HealthReason, 'reason' | 'remedy'>): string {
+  const words: Record<string, string> = strings.reason.remedy;
+  if (remedy === null) return '';
+  return (Object.hasOwn(words, reason) ? words[reason] : undefined) ?? sentence(remedy);
 }
 
 /** Names that several of these HX clusters have. */

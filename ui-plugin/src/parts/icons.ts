@@ -17,6 +17,9 @@ export const toneIcon: Record<Tone, TemplateResult> = {
   neutral: icon(svg`<circle cx="8" cy="8" r="6.4"/><path d="M6.2 6.3c.2-2.2 3.6-2.1 3.6 0 0 1.4-1.8 1.4-1.8 2.7M8 11.4v.1"/>`, 'neutral'),
 };
 
+/** Worth knowing, and no fault. */
+export const infoIcon = icon(svg`<circle cx="8" cy="8" r="6.4"/><path d="M8 7.4v3.8M8 4.8v.1"/>`, 'info');
+
 export const refreshIcon = icon(svg`<path d="M13.7 8a5.7 5.7 0 1 1-1.6-4l1.6 1.6M13.7 2.2v3.4h-3.4"/>`, 'refresh');
 export const searchIcon = icon(svg`<circle cx="7" cy="7" r="4.6"/><path d="m10.5 10.5 3.7 3.7"/>`, 'search');
 export const externalIcon = icon(svg`<path d="M6.5 3H3v10h10V9.5M9.5 2.5h4v4M13.3 2.7 7.5 8.5"/>`, 'external');

@@ -3,7 +3,7 @@
 import { LitElement, css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { ClusterUsage, Node } from '../api/types.js';
-import { NODE_TONE, formatBytes, formatMhz, nodeState, safeHttpsUrl, vsphereName } from '../model/format.js';
+import { NODE_TONE, absoluteTime, formatBytes, formatMhz, nodeState, relativeTime, safeHttpsUrl, vsphereName } from '../model/format.js';
 import { strings } from '../strings/index.js';
 import { shared } from '../styles/shared.js';
 import { cardStyles, tableStyles } from '../styles/table.js';
@@ -11,7 +11,7 @@ import { toneStyles } from '../styles/tone.js';
 import { share } from './bar.js';
 import { notKnown } from './dash.js';
 import './empty.js';
-import { externalIcon, toneIcon } from './icons.js';
+import { externalIcon, infoIcon, toneIcon } from './icons.js';
 
 type NodeColumn = keyof typeof strings.detail.node;
 const COLUMNS: readonly NodeColumn[] = ['name', 'state', 'vm', 'host', 'cpu', 'memory', 'disk'];
@@ -28,11 +28,13 @@ export class NodeTable extends LitElement {
     .amount { white-space: nowrap; font-size: var(--type-small); font-variant-numeric: tabular-nums; }
     tbody .name { width: 18%; }
     /* A narrow frame takes its room from amounts, which may be of two lines, not from the names of hosts. */
+    @media (min-width: 761px) and (max-width: 1100px) { tbody td:nth-child(4) { min-width: 18ch; } }
     @media (min-width: 761px) and (max-width: 1000px) {
-      tbody td:nth-child(4) { min-width: 18ch; }
       .amount { white-space: normal; }
       .share { width: 64px; }
     }
+    .mark { display: flex; align-items: start; gap: var(--space-1); font-weight: 600; }
+    .mark svg { width: 12px; height: 12px; margin-top: var(--space-half); }
     .machine { display: inline-flex; align-items: center; gap: var(--space-1); min-height: var(--target); }
     .machine bdi { min-width: 0; }
     .machine svg { flex: none; width: 12px; height: 12px; }
@@ -48,7 +50,7 @@ export class NodeTable extends LitElement {
 
   override render() {
     const found = this.nodes.length + this.hiddenNodes;
-    const lacking = found < this.toldNodes ? html`<p class="soft more">${strings.detail.nodesFound(found, this.toldNodes)}</p>` : nothing;
+    const lacking = !this.isAsked && found < this.toldNodes ? html`<p class="soft more">${strings.detail.nodesFound(found, this.toldNodes)}</p>` : nothing;
     const more = [lacking, this.hiddenNodes > 0 ? html`<p class="soft more">${strings.detail.hiddenNodes(this.hiddenNodes)}</p>` : nothing,
       this.isSilent && this.nodes.length > 0 ? html`<p class="soft more" role="status">${strings.detail.usageUnknown}</p>` : nothing];
     if (this.nodes.length === 0) return html`<div class="card">${this.hiddenNodes > 0 ? more : html`<kaas-empty heading=${strings.detail.noNodes} text=${this.toldNodes > 0 ? strings.detail.nodesFound(0, this.toldNodes) : ''}></kaas-empty>`}</div>`;
@@ -64,11 +66,26 @@ export class NodeTable extends LitElement {
     const state = nodeState(node);
     return html`<tr role="row">
       <th scope="row" role="rowheader" class="name"><bdi>${node.name}</bdi><span class="soft sub">${under.join(' · ')}</span></th>
-      ${this.cell('state', html`<span class="badge ${NODE_TONE[state]}">${toneIcon[NODE_TONE[state]]}${strings.detail.nodeState[state]}</span>${sub(node.kubernetes_version)}`)}
+      ${this.cell('state', html`<span class="badge ${NODE_TONE[state]}">${toneIcon[NODE_TONE[state]]}${strings.detail.nodeState[state]}</span>${this.inKubernetes(node)}`)}
       ${this.cell('vm', html`${machine(node)}${sub(vmWord(node))}`)}
       ${this.cell('host', html`${two(node.host?.name ?? node.host?.moref ?? null, node.host ? strings.detail.connection[node.host.connection] : '')}${sub(node.vsphere_cluster && vsphereName(node.vsphere_cluster))}`)}
       ${this.usageCells(node)}
     </tr>`;
+  }
+
+  /** In the place of what the record says. */
+  private inKubernetes({ kubernetes, kubernetes_version }: Node) {
+    if (!kubernetes) return html`${sub(kubernetes_version)}${sub(this.isAsked ? strings.detail.notInKubernetes : null)}`;
+    const { ready, reason, since, cordoned, pressure, version } = kubernetes;
+    const why = ready !== true && reason ? ` (${reason})` : '';
+    return html`<span class="soft sub">${strings.detail.inKubernetes(ready)}<bdi>${why}</bdi>${since ? html`<time class="sub" datetime=${since} title=${absoluteTime(since)}>${strings.detail.changedAt(relativeTime(since, Date.now()))}</time>` : nothing}</span>
+      ${cordoned ? html`<span class="sub mark neutral">${infoIcon}<span>${strings.detail.cordoned}</span></span>` : nothing}
+      ${pressure.map((condition) => html`<span class="sub mark warning">${toneIcon.warning}<span>${strings.detail.pressure[condition] ?? condition}</span></span>`)}${sub(version)}`;
+  }
+
+  /** Kubernetes tells of nodes: it knows which there are. */
+  private get isAsked(): boolean {
+    return this.nodes.some((node) => node.kubernetes);
   }
 
   private get isSilent(): boolean {

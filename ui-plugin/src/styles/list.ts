@@ -10,6 +10,8 @@ export const listStyles = css`
   /* Live regions must be there before they speak; empty ones take no room. */
   main > [role]:not(:has(kaas-notice)) { position: absolute; }
   .count { min-height: 1.45em; }
+  .connect { display: inline-flex; align-items: center; min-height: var(--target); margin-left: auto; }
+  .connect svg { width: 12px; height: 12px; }
   .line { display: flex; flex-wrap: wrap; align-items: center; gap: var(--space-2) var(--space-4); min-height: 28px; }
   kaas-state-filter { flex: 1 1 320px; min-width: 0; }
   .fresh { display: flex; align-items: center; gap: var(--space-3); min-height: 28px; margin-left: auto; }

@@ -1,8 +1,9 @@
 // The page: the sign-in form, the form for another password, or the list, as the session says.
 // SPDX-License-Identifier: GPL-3.0-or-later
-import { LitElement, css, html, nothing } from 'lit';
+import { LitElement, css, html, nothing, type TemplateResult } from 'lit';
 import { customElement, property, state } from 'lit/decorators.js';
 import { keyed } from 'lit/directives/keyed.js';
+import { until } from 'lit/directives/until.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError } from '../api/error.js';
 import type { AvailableVersion, CardSubject, ClusterScope, PasswordChange, Role, Whoami } from '../api/types.js';
@@ -19,7 +20,7 @@ import './card.js';
 import './change-password.js';
 import type { ClusterDetail } from './cluster-detail.js';
 import './cluster-detail.js';
-import type { ClusterList, QueryChange } from './cluster-list.js';
+import type { ClusterList, Connects, QueryChange } from './cluster-list.js';
 import './cluster-list.js';
 import './nowhere.js';
 import type { Overview } from './overview.js';
@@ -74,6 +75,7 @@ export class App extends LitElement {
 
   @state() private place: Place = readAddress(location.hash, location.search);
 
+  private connectForm: Promise<TemplateResult> | null = null;
   /** The cluster whose details were open before. */
   private cameFrom = '';
   /** Id of the administrator for whom a newer version was looked for. */
@@ -162,7 +164,7 @@ export class App extends LitElement {
   private renderHeader(session: Session, api: ApiClient, { who, mustChange }: SignedIn) {
     const form = mustChange || this.changing;
     return html`<kaas-header .who=${who} .hasAccount=${this.hasAccount} .newVersion=${form ? null : this.newVersion} .view=${form ? null : this.place.view} .canChangePassword=${who?.source === 'local' && !form}
-        .canOpenWindow=${this.isFramed && !this.hasAccount && !form} @kaas-open-window=${() => this.openWindow(api)} @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>`;
+        .canOpenWindow=${this.isFramed && !this.hasAccount && !form} @kaas-open-window=${() => this.openWindow(api, this.place)} @kaas-change-password=${this.wish} @kaas-sign-out=${() => this.signOut(session)}></kaas-header>`;
   }
 
   private renderClosed() {
@@ -172,14 +174,30 @@ export class App extends LitElement {
 
   private renderPlace(api: ApiClient, role: Role | null) {
     const { view, id, part, query } = this.place;
-    if (view === 'nowhere') return html`<kaas-nowhere></kaas-nowhere>`;
+    if (view === 'nowhere' || (view === 'connect' && (this.isFramed || (role !== null && role !== 'admin')))) return html`<kaas-nowhere></kaas-nowhere>`;
+    if (view === 'connect') return role === null ? nothing : this.renderConnect(api);
     if (view === 'overview') return html`<kaas-overview .api=${api} .viewerRole=${role}></kaas-overview>`;
     if (id === null) {
-      return html`<kaas-cluster-list .api=${api} .scope=${this.scope} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom}
-        @kaas-query=${(event: CustomEvent<QueryChange>) => this.keep(event.detail)}></kaas-cluster-list>`;
+      return html`<kaas-cluster-list .api=${api} .scope=${this.scope} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom} .connects=${this.connects(role)}
+        @kaas-connect=${() => this.openWindow(api, { ...FIRST_PLACE, view: 'connect' })} @kaas-query=${(event: CustomEvent<QueryChange>) => this.keep(event.detail)}></kaas-cluster-list>`;
     }
     return keyed(id, html`<kaas-cluster-detail .api=${api} .viewerRole=${role} .clusterId=${id} .openPart=${part} .asked=${query}
       @kaas-title=${(event: CustomEvent<string>) => (document.title = event.detail)}></kaas-cluster-detail>`);
+  }
+
+  /** Most people never open it: it is loaded when somebody does. */
+  private renderConnect(api: ApiClient) {
+    this.connectForm ??= import('./connect.js').then(
+      () => html`<kaas-connect .api=${api}></kaas-connect>`,
+      () => html`<main class="client"><h1>${strings.connect.title}</h1><kaas-notice tone="bad">${strings.error.unreachable}</kaas-notice>
+        <button type="button" @click=${() => location.reload()}>${strings.error.retry}</button></main>`);
+    return html`${until(this.connectForm, nothing)}`;
+  }
+
+  /** How an administrator gets to the form that connects a cluster: in a frame by a window of the page's own, which the vSphere Client does not know the address of. */
+  private connects(role: Role | null): Connects {
+    if (role !== 'admin' || this.hasAccount) return null;
+    return this.isFramed ? 'window' : 'here';
   }
 
   /** What is shown, anew. */
@@ -223,7 +241,7 @@ export class App extends LitElement {
   private titleOf(state: SessionState): string {
     if (!state.signedIn) return strings.signIn.documentTitle;
     if (state.mustChange || this.changing) return strings.changePassword.documentTitle;
-    return { clusters: strings.list, overview: strings.overview, nowhere: strings.nowhere }[this.place.view].documentTitle;
+    return { clusters: strings.list, overview: strings.overview, connect: strings.connect, nowhere: strings.nowhere }[this.place.view].documentTitle;
   }
 
   private wish() {
@@ -231,9 +249,9 @@ export class App extends LitElement {
     this.changing = true;
   }
 
-  /** The same place. Where no code is to be had, the window asks for a password. */
-  private async openWindow(api: ApiClient) {
-    const hash = writeAddress(this.place);
+  /** Where no code is to be had, the window asks for a password. */
+  private async openWindow(api: ApiClient, place: Place) {
+    const hash = writeAddress(place);
     let address = new URL(`./${hash}`, document.baseURI).href;
     try {
       address = addCode(hash, await api.makeCode());

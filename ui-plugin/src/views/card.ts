@@ -5,7 +5,7 @@ import { customElement, property, state } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
 import type { CardSubject } from '../api/types.js';
-import { describeDatacenter, describeHost, describeMachine, type CardLine } from '../model/card.js';
+import { describeDatacenter, describeHost, describeImpact, describeMachine, type CardLine } from '../model/card.js';
 import { describeFailure } from '../model/failure-text.js';
 import { toneIcon } from '../parts/icons.js';
 import '../parts/notice.js';
@@ -63,8 +63,11 @@ export class Card extends LitElement {
   private async ask(signal: AbortSignal): Promise<CardLine[]> {
     const { api, subject } = this;
     if ('datacenter' in subject) return describeDatacenter(await api.countClusters(subject, signal));
+    if ('host' in subject) {
+      const [nodes, impact] = await Promise.all([api.listNodesOn(subject, signal), api.listHostImpact(subject, signal)]);
+      return [...describeImpact(impact), ...describeHost(nodes)];
+    }
     const nodes = await api.listNodesOn(subject, signal);
-    if (!('vm' in subject)) return describeHost(nodes);
     return Promise.all(nodes.map(async (node) => describeMachine(node, await api.listNodes(node.cluster.id, signal))));
   }
 

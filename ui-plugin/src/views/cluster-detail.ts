@@ -13,6 +13,7 @@ import '../parts/age.js';
 import { share } from '../parts/bar.js';
 import '../parts/cluster-access.js';
 import '../parts/cluster-events.js';
+import '../parts/cluster-health.js';
 import '../parts/copy.js';
 import { none, notKnown } from '../parts/dash.js';
 import '../parts/empty.js';
@@ -152,7 +153,8 @@ export class ClusterDetail extends LitElement {
   }
 
   private renderSummary(cluster: Cluster) {
-    return html`<div class="cards">${this.renderState(cluster)}${this.renderAccess(cluster)}${this.renderPlace(cluster)}${this.renderLabels(cluster)}${this.renderRecord(cluster)}</div>`;
+    const { health } = this.model.content;
+    return html`${health ? html`<kaas-cluster-health .health=${health} .isAdmin=${this.viewerRole === 'admin'}></kaas-cluster-health>` : nothing}<div class="cards">${this.renderState(cluster)}${this.renderAccess(cluster)}${this.renderPlace(cluster)}${this.renderLabels(cluster)}${this.renderRecord(cluster)}</div>`;
   }
 
   private renderState(cluster: Cluster) {

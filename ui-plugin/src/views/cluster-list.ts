@@ -17,6 +17,7 @@ import '../parts/cluster-table.js';
 import type { ClusterTable } from '../parts/cluster-table.js';
 import { download } from '../parts/download.js';
 import { noClusters } from '../parts/empty.js';
+import { externalIcon } from '../parts/icons.js';
 import '../parts/notice.js';
 import '../parts/pager.js';
 import { dataTime, staleNotice } from '../parts/stale.js';
@@ -32,6 +33,9 @@ export interface QueryChange {
   query: ListQuery;
   isStep: boolean;
 }
+
+/** Where the form is that connects a cluster; null: not for this viewer. */
+export type Connects = 'here' | 'window' | null;
 
 /** How many rows of nothing stand for those that are on their way. */
 const SKELETON_ROWS = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -50,6 +54,7 @@ export class ClusterList extends LitElement {
   @property({ attribute: false }) asked: ListQuery = FIRST_QUERY;
   /** The cluster whose details somebody comes back from; empty for none. */
   @property() cameFrom = '';
+  @property() connects: Connects = null;
 
   @state() private told = '';
   /** The filters are shown, where they are behind a button. */
@@ -146,7 +151,7 @@ export class ClusterList extends LitElement {
   override render() {
     const { model } = this;
     return html`<main aria-busy=${model.loading}>
-      <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span></div>
+      <div class="head"><h1 tabindex="-1">${strings.list.title}</h1><span class="count soft" role="status">${this.countText()}</span>${this.renderConnect()}</div>
       <kaas-toolbar .isNarrow=${this.lines.matches} .isOpen=${this.isOpen} .chosen=${this.chosen} .q=${model.query.q} .hxClusterId=${model.query.hxClusterId} .hxName=${model.query.hxName} .onHx=${model.query.onHx} .label=${model.query.label} .isFiltered=${model.isFiltered}
         .hxOptions=${this.hxOptions()} .hxFailed=${model.hxFailed} .isScoped=${this.scope !== null} .loading=${model.loading} .columns=${this.columns} .exporting=${this.exported !== null}
         @kaas-type=${(event: CustomEvent<string>) => this.act(model.type(event.detail))} @kaas-ask=${(event: CustomEvent<Partial<ListQuery>>) => this.ask(event.detail)}
@@ -162,6 +167,12 @@ export class ClusterList extends LitElement {
       </div>
       ${this.renderRows()}
     </main>`;
+  }
+
+  private renderConnect() {
+    if (this.connects === null) return nothing;
+    if (this.connects === 'here') return html`<a class="connect" href=${writeAddress({ ...FIRST_PLACE, view: 'connect' })}>${strings.connect.title}</a>`;
+    return html`<button type="button" class="connect plain" @click=${() => this.dispatchEvent(new CustomEvent('kaas-connect'))}>${strings.connect.title}${externalIcon}</button>`;
   }
 
   private renderMessages() {
