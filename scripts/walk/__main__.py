@@ -11,25 +11,28 @@ from env.places import program
 
 from .ad_steps import who_can_come, with_ad
 from .hx_steps import PERSON, start_client, with_hx
-from .sabotage import AD_SABOTAGES, SABOTAGES
+from .kube_steps import how_to_look, with_kubernetes
+from .sabotage import AD_SABOTAGES, ALL_SABOTAGES, KUBE_SABOTAGES, SABOTAGES
 from .steps import MACHINE, STEPS, WHOLE, Ports, Steps, Walk
 
 SHOW = {"setup", "world", "init", "check-config", "start", "vcenter-add", "vcenter-register", "vcenter-status", "cluster-add", "hx-connect",
-        "ad-domain", "ldap-set", "ldap-test", "role-mapping"}
+        "ad-domain", "ldap-set", "ldap-test", "role-mapping", "kubernetes", "kube-connect"}
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/demo")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--with-ad", action="store_true")
+    parser.add_argument("--kubernetes", action="store_true")
     parser.add_argument("--port", type=int)
-    parser.add_argument("--sabotage", metavar="STEP", choices=sorted({**SABOTAGES, **AD_SABOTAGES}))
+    parser.add_argument("--sabotage", metavar="STEP", choices=sorted(ALL_SABOTAGES))
     parser.add_argument("--list-sabotage", action="store_true")
     options = parser.parse_args()
     if options.sabotage and not options.once:
         parser.error("--sabotage goes with --once")
-    if options.sabotage in AD_SABOTAGES and not options.with_ad:
-        parser.error(f"--sabotage {options.sabotage} goes with --with-ad")
+    for flag, given, broken in (("--with-ad", options.with_ad, AD_SABOTAGES), ("--kubernetes", options.kubernetes, KUBE_SABOTAGES)):
+        if options.sabotage in broken and not given:
+            parser.error(f"--sabotage {options.sabotage} goes with {flag}")
     return options
 
 
@@ -43,7 +46,7 @@ class BadSabotage(Exception):
 
 def break_world(walk: Walk, name: str) -> None:
     try:
-        {**SABOTAGES, **AD_SABOTAGES}[name](walk)
+        ALL_SABOTAGES[name](walk)
     except Exception as error:
         raise BadSabotage(f"the sabotage of {name} did not work: {first_lines(error)}") from error
 
@@ -83,6 +86,8 @@ def describe(walk: Walk) -> None:
         rows.append(f"vCenter account {vcenter.address}   {user.login} / {user.password}")
     if walk.ad:
         rows += ["", who_can_come(walk)]
+    if walk.kube:
+        rows += ["", how_to_look(walk)]
     print("\n" + "\n".join(rows) + "\n\nCtrl-C ends it.", flush=True)
 
 
@@ -91,12 +96,17 @@ def wait_for_the_end() -> None:
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
 
 
+def chosen_steps(options: argparse.Namespace) -> Steps:
+    steps = with_ad(STEPS) if options.with_ad else STEPS
+    return with_hx(with_kubernetes(steps) if options.kubernetes else steps)
+
+
 def main() -> int:
     options = parse()
     if options.list_sabotage:
-        print("\n".join(AD_SABOTAGES if options.with_ad else SABOTAGES))
+        print("\n".join(KUBE_SABOTAGES if options.kubernetes else AD_SABOTAGES if options.with_ad else SABOTAGES))
         return 0
-    steps = with_hx(with_ad(STEPS) if options.with_ad else STEPS)
+    steps = chosen_steps(options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the world is taken down
     walk = Walk(Ports.beginning_at(options.port))
     try:

@@ -4,7 +4,6 @@ the vSphere Client."""
 from __future__ import annotations
 
 import json
-import signal
 
 from env import browser, hx_client, vimclient
 from env.certs import make_server_cert
@@ -18,7 +17,7 @@ from hx.cluster import TIB
 from hx.registration import Record
 from playwright.sync_api import Page
 
-from .steps import HX_EAST, MACHINE, VIEWER, WHOLE, Steps, Walk, must, with_more
+from .steps import HX_EAST, MACHINE, VIEWER, WHOLE, Steps, Walk, deaf_threads, must, with_more
 
 PERSON = f"VSPHERE.LOCAL\\{VIEWER}"  # who is signed in at HX Connect
 HX_SESSION = "com.springpath.sysmgmt.domain-c7"  # of HX's own extension, which it has at the vCenter anyway
@@ -44,10 +43,9 @@ def start_hx(walk: Walk) -> None:
     walk.hx.page = walk.host
     walk.hx.registrations.find_record = lambda: record_of_us(walk)
     walk.hx.registrations.demand("callback")
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})  # its threads must not take the signal that ends us
-    for hx in walk.hx_of.values():
-        walk.stack.enter_context(hx)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with deaf_threads():
+        for hx in walk.hx_of.values():
+            walk.stack.enter_context(hx)
 
 
 def hx_connect(walk: Walk) -> None:
@@ -161,9 +159,8 @@ def start_client(walk: Walk) -> None:
     client.state["vcenters"] = [walk.vcenter.instance_uuid]
     client.session = lambda: walk.vcenter.control.plugin_token(walk.user(VIEWER).login)
     walk.client = client
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    walk.stack.enter_context(client)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with deaf_threads():
+        walk.stack.enter_context(client)
 
 
 def panel_vsphere(walk: Walk) -> None:

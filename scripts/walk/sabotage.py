@@ -8,8 +8,11 @@ from dataclasses import replace
 from env import vimclient
 from env.certs import make_server_cert
 from env.full import EXTENSION_KEY
+from env.kube.nodes import uuid_of
+from env.places import free_port
 
 from .ad_steps import domain
+from .kube_steps import CLERK, NAME, NODES, account, kubernetes, of_cluster, wait_for, write_config
 from .steps import Step, Walk
 
 
@@ -136,6 +139,57 @@ def backup_is_cut_off(walk: Walk) -> None:
     walk.backup.write_bytes(walk.backup.read_bytes()[:-1])
 
 
+def kubeconfig_is_of_a_clerk(walk: Walk) -> None:
+    """Of somebody who may not make accounts in the cluster."""
+    walk.kubeconfig = write_config(walk, "clerk.conf", kubernetes(walk).kubeconfig(CLERK))
+
+
+def machine_is_another(walk: Walk) -> None:
+    """The machine of a node has a UUID that no node tells, and kaasd has heard of it: else the step could still see what was."""
+    found = next(row["id"] for row in walk.vcenter.control.objects("VirtualMachine") if row["name"] == f"{NAME}-0")
+    walk.vcenter.control.identify(found, uuid=uuid_of("another machine"))
+    wait_for(False, lambda: uuid_of(NODES[0]) in of_cluster(walk, "[.items[].vm.bios_uuid]", "/nodes"), "the UUID that was")
+
+
+def connection_is_forgotten(walk: Walk) -> None:
+    """Another administrator disconnects the cluster: nobody asks it any more."""
+    walk.kaasd.ctl.ok("cluster", "disconnect", NAME, "--forget", "--yes")
+
+
+def api_server_comes_back_elsewhere(walk: Walk) -> None:
+    """At a port that nobody tells kaasd."""
+    kubernetes(walk).port = free_port()
+
+
+def api_server_is_away(walk: Walk) -> None:
+    """Nobody answers at all, so nobody can say that etcd is what is missing."""
+    kubernetes(walk).kill()
+
+
+def certificate_has_ended(walk: Walk) -> None:
+    """The kubeconfig is as old as those that lie about."""
+    kube = kubernetes(walk)
+    old = kube.kubeconfig(kind="certificate", cert=kube.certificate(days=(-90, -1)))
+    walk.next_kubeconfig = write_config(walk, "old.conf", old)
+
+
+def object_is_held(walk: Walk) -> None:
+    """Somebody else's program keeps one of our objects in the cluster."""
+    held = '{"metadata": {"finalizers": ["example.test/keep"]}}'
+    kubernetes(walk).kubectl("patch", "clusterrole", account(walk), "--type=merge", "-p", held)
+
+
+# with --kubernetes
+KUBE_SABOTAGES: dict[str, Step] = {
+    "kube-connect": kubeconfig_is_of_a_clerk,
+    "kube-nodes": machine_is_another,
+    "kube-node-stops": connection_is_forgotten,
+    "kube-api-server-dies": api_server_comes_back_elsewhere,
+    "kube-quorum": api_server_is_away,
+    "kube-credentials": certificate_has_ended,
+    "kube-disconnect": object_is_held,
+}
+
 # with --with-ad
 AD_SABOTAGES: dict[str, Step] = {
     "ldap-test": controller_dies,
@@ -168,3 +222,5 @@ SABOTAGES: dict[str, Step] = {
     "backup-restore": backup_is_cut_off,
     "unregister": password_is_wrong,
 }
+
+ALL_SABOTAGES = {**SABOTAGES, **AD_SABOTAGES, **KUBE_SABOTAGES}

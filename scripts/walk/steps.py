@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from env.ad import AdWorld
 from env.ad.joined import kerberos_options
 from env.client_certs import ClientCert
 from env.full import EXTENSION_KEY, sample_arguments
-from env.kaasd import Kaasd
+from env.kaasd import LOOPBACK, Kaasd
+from env.kube import Kube, Nodes
 from env.mariadb import Mariadb
 from env.places import TOP, Scratch, free_port, program
 from env.prefixproxy import PrefixProxy
@@ -57,6 +59,16 @@ class Ports:
         return cls(first, first + 1, first + 2, first + 3) if first else cls()
 
 
+@contextmanager
+def deaf_threads() -> Iterator[None]:
+    """Threads that begin here never take the signal that ends us."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
 class Walk:
     """What the steps hand on to each other, and everything that must be stopped at the end."""
 
@@ -91,6 +103,12 @@ class Walk:
         self.ad: AdWorld | None = None
         self.ad_token = ""  # of alice, by Kerberos
         self.granted_hx = ""
+        # with a Kubernetes only
+        self.kube: Kube | None = None
+        self.kubelets: Nodes
+        self.kubeconfig: Path  # what the cluster is connected with
+        self.next_kubeconfig: Path  # and then again
+        self.live_id = ""
 
     def user(self, name: str) -> User:
         return self.vcenter.users[name]
@@ -147,6 +165,7 @@ def init(walk: Walk) -> None:
     ad = walk.ad
     options = {"certificates": None,  # keys as large as they are by default
                "clusters": {"report_stale_after": "0s"},  # who reports does so once
+               "kubernetes": {"allowed_networks": [*LOOPBACK]},
                "server": {"service_listen": f"127.0.0.1:{walk.service_port}"}, **(kerberos_options(ad) if ad else {})}
     walk.kaasd = Kaasd(walk.scratch, walk.db.socket, options=options, env=ad.env if ad else None, port=walk.ports.kaasd)
     walk.kaasd.init()
