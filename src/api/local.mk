@@ -34,6 +34,7 @@ src_api_libapi_a_SOURCES = \
     src/api/handlers/hx/h_hx_connections.c \
     src/api/handlers/hx/h_hx_credentials.c \
     src/api/handlers/admin/h_keys.c \
+    src/api/handlers/clusters/h_kube.c \
     src/api/handlers/admin/h_ldap.c \
     src/api/handlers/auth/h_login.c \
     src/api/handlers/admin/h_operation.c \

@@ -10,8 +10,10 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_cluster_import.c \
     src/cli/commands/cmd_cluster_listed.c \
     src/cli/commands/cmd_cluster_listed.h \
+    src/cli/commands/cmd_connect.c \
     src/cli/commands/cmd_doctor.c \
     src/cli/commands/cmd_hx.c \
+    src/cli/commands/cmd_impact.c \
     src/cli/commands/cmd_key.c \
     src/cli/commands/cmd_ldap.c \
     src/cli/commands/cmd_login.c \

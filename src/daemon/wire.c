@@ -86,9 +86,12 @@ static int wire_make_runtime(struct wire *w, struct err *err) {
 static int make_networks(struct wire *w, struct err *err) {
     int rc = net_policy_init(&w->vcenter_networks, "vcenter.allowed_networks",
                              (const char *const *)w->config.vcenter_allowed_networks.items, err);
+    if (!rc)
+        rc = net_policy_init(&w->hx_networks, "hx.allowed_networks", (const char *const *)w->config.hx_allowed_networks.items,
+                             err);
     return rc ? rc
-              : net_policy_init(&w->hx_networks, "hx.allowed_networks", (const char *const *)w->config.hx_allowed_networks.items,
-                                err);
+              : net_policy_init(&w->kube_networks, "kubernetes.allowed_networks",
+                                (const char *const *)w->config.kubernetes_allowed_networks.items, err);
 }
 
 static bool is_leaving(void *arg) {

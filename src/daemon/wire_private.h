@@ -19,6 +19,7 @@
 #include "worker_pool.h"
 #include "manifest_log.h"
 #include "hyperflex.h"
+#include "kubernetes.h"
 #include "net_policy.h"
 #include "platform_links.h"
 #include "runtime.h"
@@ -133,7 +134,7 @@ struct wire {
     char *public_url;
     char replica_name[64];
     struct runtime runtime; /* what the modules are handed */
-    struct net_policy vcenter_networks, hx_networks;
+    struct net_policy vcenter_networks, hx_networks, kube_networks;
     struct api_options parts; /* modules and worker pools, as the interface takes them */
     struct api *api;
     _Atomic(struct httpd *) servers[WIRE_SERVERS]; /* one is asked for metrics while the next ones start */

@@ -5,6 +5,7 @@ UNIT_TESTS = \
     tests/unit/api/test_api_authn \
     tests/unit/api/test_api_bounds \
     tests/unit/api/test_api_input \
+    tests/unit/api/test_api_kube \
     tests/unit/api/test_api_pages \
     tests/unit/api/test_api_reply \
     tests/unit/api/test_api_views \
@@ -43,6 +44,8 @@ UNIT_TESTS = \
     tests/unit/httpd/test_httpd_route \
     tests/unit/hx/test_hx_decode \
     tests/unit/inventory/test_inventory_check \
+    tests/unit/inventory/test_inventory_impact \
+    tests/unit/inventory/test_inventory_impact \
     tests/unit/inventory/test_inventory_list \
     tests/unit/inventory/test_inventory_next \
     tests/unit/inventory/test_inventory_snapshot \
@@ -50,14 +53,22 @@ UNIT_TESTS = \
     tests/unit/inventory/test_inventory_state \
     tests/unit/k8s/test_k8s_bad \
     tests/unit/k8s/test_k8s_codec \
+    tests/unit/k8s/test_kubeconfig \
+    tests/unit/kubernetes/test_kube_account \
+    tests/unit/kubernetes/test_kube_mirror \
     tests/unit/ldap/test_ldap_text \
     tests/unit/model/test_access_words \
     tests/unit/model/test_cluster \
     tests/unit/model/test_copies \
     tests/unit/model/test_groups \
+    tests/unit/model/test_host_impact \
+    tests/unit/model/test_host_impact \
     tests/unit/model/test_hx_claim \
     tests/unit/model/test_hx_peer \
     tests/unit/model/test_hx_publication \
+    tests/unit/model/test_kube_health \
+    tests/unit/model/test_kube_readyz \
+    tests/unit/model/test_kube_version \
     tests/unit/model/test_ldap_source \
     tests/unit/model/test_model \
     tests/unit/model/test_names \
@@ -141,6 +152,7 @@ STORE_TESTS = \
     tests/unit/store/test_store_clusters \
     tests/unit/store/test_store_events \
     tests/unit/store/test_store_faults \
+    tests/unit/store/test_store_kube \
     tests/unit/store/test_store_objects \
     tests/unit/store/test_store_locks \
     tests/unit/store/test_store_observations \
@@ -194,6 +206,7 @@ tests_unit_api_test_api_input_SOURCES = tests/unit/api/test_api_input.c $(DIR_WO
 tests_unit_hyperflex_test_hyperflex_SOURCES = tests/unit/hyperflex/test_hyperflex.c $(HYPERFLEX_WORLD)
 tests_unit_inventory_test_inventory_check_SOURCES = tests/unit/inventory/test_inventory_check.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_feed_SOURCES = tests/unit/inventory/test_inventory_feed.c $(DIR_WORLD)
+tests_unit_inventory_test_inventory_impact_SOURCES = tests/unit/inventory/test_inventory_impact.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_list_SOURCES = tests/unit/inventory/test_inventory_list.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_next_SOURCES = tests/unit/inventory/test_inventory_next.c $(DIR_WORLD)
 tests_unit_inventory_test_inventory_snapshot_SOURCES = tests/unit/inventory/test_inventory_snapshot.c $(DIR_WORLD)
@@ -232,8 +245,10 @@ tests_unit_cli_test_cli_yaml_CPPFLAGS = $(CLI_TEST_CPPFLAGS)
 CLI_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_CLI) $(CMOCKA_CFLAGS)
 
 # whose request and answer are made of plain values, in place of those of src/httpd
+tests_unit_api_test_api_kube_LDFLAGS = $(AM_LDFLAGS) -Wl,--allow-multiple-definition
 tests_unit_api_test_api_reply_LDFLAGS = $(AM_LDFLAGS) -Wl,--allow-multiple-definition
 # the allocations of the code under test, so that each can be made to fail
+tests_unit_k8s_test_kubeconfig_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup -Wl,--wrap=free
 tests_unit_model_test_copies_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=strdup
 tests_unit_base_test_finding_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray
 tests_unit_base_test_hashmap_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
@@ -243,7 +258,7 @@ tests_unit_vim_test_vim_client_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED)
 tests_unit_store_test_store_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED) -Wl,--wrap=mysql_stmt_bind_result
 
 # No tests by themselves: pytest runs them.
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
 tests_integ_storm_clients_SOURCES = tests/integ/storm_clients.c tests/integ/storm_clients.h tests/integ/storm_kinds.c
 
 # Nor this: tests/env/clock.py lays it under the daemon. A library, whatever automake calls it, and never with a sanitizer.

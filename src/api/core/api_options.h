@@ -16,6 +16,7 @@ struct findings;
 struct hyperflex;
 struct ldapdirs;
 struct kerberos;
+struct kubernetes;
 struct manifest_log;
 struct metric_page;
 struct platform;
@@ -43,6 +44,7 @@ struct api_options {
     struct kerberos *kerberos;         /* NULL: not set up */
     struct worker_pool *kerberos_pool; /* accepting tokens */
     struct hyperflex *hyperflex;       /* HX clusters that kaasd is connected to */
+    struct kubernetes *kubernetes;     /* Kubernetes clusters that kaasd is connected to */
     struct updates *updates;           /* newer versions, and what the replicas run */
     enum api_kerberos_offer kerberos_offer;
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */

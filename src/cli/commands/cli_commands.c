@@ -270,6 +270,29 @@ OPTIONS cluster_list_options[] = {
     END,
 };
 
+OPTIONS cluster_connect_options[] = {
+    {"kubeconfig", "FILE", "file that says how to reach the cluster, - for standard input; used once, and kept nowhere"},
+    {"context", "NAME", "context of it (default: the current one)", OPT_TEXT, "context"},
+    {"address", "URL", "https address of the API server, in place of a kubeconfig", OPT_TEXT, "address"},
+    {"token-file", "FILE",
+     "with --address: file with a token of somebody who may make accounts and roles there, - for standard input"},
+    {"ca-file", "FILE", "with --address: CA certificates that sign the server's", OPT_CA_FILE, "ca_pem", .also = "ca"},
+    {"sha256", "HEX", "where there is no CA: SHA-256 of the server's certificate, compared beforehand", OPT_SHA256,
+     "thumbprint_sha256", .also = "thumbprint"},
+    {"dry-run", NULL, "go through the steps that make nothing", OPT_TRUE, "dry_run"},
+    END,
+};
+
+OPTIONS cluster_disconnect_options[] = {
+    {"forget", NULL, "also if the cluster is gone; what could not be removed there is told"},
+    END,
+};
+
+OPTIONS cluster_health_options[] = {
+    {"watch", NULL, "show it anew whenever it changes, until interrupted", OPT_OWN, NULL, 'w'},
+    END,
+};
+
 OPTIONS cluster_import_options[] = {
     {"atomic", NULL, "import all lines or none"},
     {"update", NULL, "change records whose name is there already"},
@@ -293,6 +316,27 @@ COLUMNS cluster_columns[] = {
     {"Updated", "updated_at", show_time}, {"Observed", "observed_at", show_time}, END,
 };
 
+COLUMNS cluster_connection_list[] = {
+    {"CLUSTER", "cluster.name"}, {"ADDRESS", "address"}, {"STATE", "status.state"}, {"REASON", "status.reason"},
+    {"CHECKED", "status.checked_at", show_time}, {"VERSION", "status.version"}, {"TOKEN UNTIL", "status.token_until", show_time}, END,
+};
+
+COLUMNS cluster_connection_columns[] = {
+    {"Cluster", "cluster.name"}, {"  id", "cluster.id"}, {"  uid of kube-system", "cluster_uid"}, {"Address", "address"},
+    {"  name in TLS", "tls_server_name"}, {"CA", "ca_pem", show_given}, {"SHA-256", "thumbprint_sha256"},
+    {"State", "status.state"}, {"  since", "status.since", show_time}, {"  checked", "status.checked_at", show_time},
+    {"  reason", "status.reason"}, {"  detail", "status.detail"}, {"  remedy", "status.remedy"}, {"Version", "status.version"},
+    {"Token until", "status.token_until", show_time}, {"Missing rights", "status.missing_rights"},
+    {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time}, END,
+};
+
+COLUMNS cluster_health_columns[] = {
+    {"Cluster", "cluster.name"}, {"State", "state"}, {"  reason", "state_reason"}, {"  source", "state_source"},
+    {"  since", "state_since", show_time}, {"Connection", "connection.state"}, {"  since", "connection.since", show_time},
+    {"  checked", "connection.checked_at", show_time}, {"  reason", "connection.reason"}, {"  detail", "connection.detail"},
+    {"  remedy", "connection.remedy"}, {"Version", "connection.version"}, END,
+};
+
 COLUMNS node_list[] = {
     {"NAME", "name"}, {"ROLE", "role"}, {"VM", "vm.name"}, {"MATCHED BY", "vm.match"}, {"POWER", "vm.power"},
     {"CONNECTION", "vm.connection"}, {"HOST", "host.name"}, {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
@@ -301,6 +345,11 @@ COLUMNS node_list[] = {
 /* clang-format on */
 
 /* -- HX clusters and their controllers ------------------------------------------------------------------------------------- */
+
+OPTIONS impact_host_options[] = {
+    {"vcenter", "VCENTER", "of this vCenter, where several have such a host", OPT_TEXT, "vcenter"},
+    END,
+};
 
 OPTIONS hx_list_options[] = {
     {"vcenter", "VCENTER", "only those of this vCenter", OPT_TEXT, "vcenter"},
@@ -761,6 +810,28 @@ const struct cli_command cli_commands[] = {
     {"cluster", "rm", "CLUSTER", "remove the record of a cluster", .of = &cli_clusters, .call = "DELETE /v2/clusters/{id}",
      .question = "Remove the record of cluster {name}? The cluster itself stays. Type yes: ",
      .says = "removed the record of cluster {name}"},
+    {"cluster", "connect", "NAME", "have kaasd ask a Kubernetes cluster itself, by an account of its own there",
+     .options = cluster_connect_options, .call = "POST /v2/clusters:connect", .more = cmd_cluster_connect,
+     .send = cmd_cluster_send_connect, .tell = cmd_cluster_tell_connected},
+    {"cluster", "reconnect", "CLUSTER", "connect a cluster again in place, by other credentials",
+     .options = cluster_connect_options, .of = &cli_clusters, .call = "PUT /v2/clusters/{id}/connection",
+     .more = cmd_cluster_connect, .send = cmd_cluster_send_connect, .tell = cmd_cluster_tell_connected},
+    {"cluster", "disconnect", "CLUSTER", "remove from a cluster what kaasd made there, and ask it no more",
+     .options = cluster_disconnect_options, .of = &cli_clusters, .call = "DELETE /v2/clusters/{id}/connection",
+     .question = "Disconnect {name}? Type yes: ", .run = cmd_cluster_disconnect},
+    {"cluster", "connections", "", "list the clusters that kaasd is connected to", .call = "GET /v2/cluster-connections",
+     .list = cluster_connection_list},
+    {"cluster", "connection", "CLUSTER", "show how kaasd is connected to a cluster", .of = &cli_clusters,
+     .call = "GET /v2/clusters/{id}/connection", .object = cluster_connection_columns},
+    {"cluster", "test", "CLUSTER", "go through the steps of its connection now", .of = &cli_clusters,
+     .call = "POST /v2/clusters/{id}/connection/test", .tell = cmd_cluster_tell_test},
+    {"cluster", "health", "CLUSTER", "show how a cluster is, and why", .options = cluster_health_options, .of = &cli_clusters,
+     .call = "GET /v2/clusters/{id}/health", .object = cluster_health_columns, .send = cmd_cluster_send_health,
+     .tell = cmd_cluster_tell_health},
+    {"cluster", "doctor", "CLUSTER", "examine a cluster step by step, with a remedy for each finding", .of = &cli_clusters,
+     .run = cmd_cluster_doctor},
+    {"impact", "host", "HOST", "tell which clusters lose their quorum, and which nodes, without a host",
+     .options = impact_host_options, .call = "GET /v2/impact/hosts?host={1}", .if_ambiguous = "", .tell = cmd_impact_tell_host},
     {"hx", "list", "", "list the HX clusters", .options = hx_list_options, .call = "GET /v2/hx-clusters", .list = hx_list,
      .tell = cmd_hx_tell},
     {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}", .object = hx_columns,
@@ -873,7 +944,8 @@ const struct cli_command cli_commands[] = {
      .call = "POST /v2/keys/signing/rotate",
      .question = "All tokens of the old key end with it: programs and pages must refresh or sign in again. Type yes: ",
      .says = "the new signing key {kid} is published; it signs from {signs_from:19}Z on", .more = cmd_key_rotate_signing},
-    {"uninstall", NULL, "", "take back what this installation wrote at vCenters and HX clusters, and end all sessions",
+    {"uninstall", NULL, "",
+     "take back what this installation wrote at vCenters, HX and Kubernetes clusters, and end all sessions",
      .options = uninstall_options,
      .question = "Remove this installation from all these? Nobody can sign in by them any more. Type yes: ",
      .run = cmd_uninstall},

@@ -120,13 +120,12 @@ int cmd_cluster_status(struct cli *cli, json_t *body, struct err *err) {
     return json_object_set_new(body, "by_hand", json_boolean(is_by_hand)) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
-/* What the cluster is now need not be what was reported: what is observed has its say. */
+/* What the cluster is now need not be what was reported: what is asked and observed has its say. */
 int cmd_cluster_tell_status(struct cli *cli, json_t *cluster, struct err *err) {
     const char *reason = json_get_string(cluster, "state_reason"), *source = json_get_string(cluster, "state_source");
     if (cli->is_json)
         return show_json(cli, cluster, err);
-    if (str_eq(source, "declared"))
-        source = "entered by hand";
+    source = str_eq(source, "declared") ? "entered by hand" : show_source_word(source);
     show_line(cli, "cluster %s is %s (%s)%s%s", json_get_string(cluster, "name"), json_get_string(cluster, "state"), source,
               reason ? ": " : "", reason ? reason : "");
     show_line(cli, "%s",
@@ -147,8 +146,7 @@ struct cmd_cluster_watch {
     int64_t renewed_ms; /* monotonic */
 };
 
-/* kaasd is away or has no place just now, and will be back. */
-static bool cmd_cluster_is_passing(int code) {
+bool cmd_cluster_is_passing(int code) {
     return code == ERR_UNAVAILABLE || code == ERR_BUSY || code == ERR_TOO_MANY || code == ERR_RIGHTS_UNKNOWN ||
            code == ERR_CANCELED;
 }

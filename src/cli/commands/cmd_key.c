@@ -189,6 +189,10 @@ static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
         what = "HX cluster";
         command = str_format("kaasctl hx connect %s --user %s", name.text, user.text);
         break;
+    case SEAL_OWNER_KUBE_CONNECTION:
+        what = "Kubernetes cluster";
+        command = str_format("kaasctl cluster connect %s --kubeconfig FILE", name.text);
+        break;
     case SEAL_OWNER_SIGNING_KEY: /* made anew by themselves */
     case SEAL_OWNER_AUDIT_KEY:
     case SEAL_OWNER_COUNT:

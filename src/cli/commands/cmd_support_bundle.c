@@ -140,6 +140,7 @@ static const struct cmd_bundle_part parts[] = {
     {"vcenters.txt", true, LIMIT_S, {"vcenter", "status"}},
     {"hx.txt", true, LIMIT_S, {"hx", "list"}},
     {"hx.txt", true, LIMIT_S, {"hx", "connections"}},
+    {"clusters.txt", true, LIMIT_S, {"cluster", "connections"}},
     {"replicas.txt", true, LIMIT_S, {"key", "master"}},
     {"metrics.txt", true, LIMIT_S, {"metrics"}},
 };

@@ -12,6 +12,7 @@
 #include "first_setup.h"
 #include "fsutil.h"
 #include "hx_publication_store.h"
+#include "kube_store.h"
 #include "secret.h"
 #include "setup_files.h"
 #include "str.h"
@@ -26,6 +27,7 @@ struct uninstall {
     struct cli *cli;
     json_t *vcenters; /* those that we are registered with; "steps" of each, or the "problem" that it cannot be asked */
     json_t *hx;       /* HX clusters that may hold where we are */
+    json_t *clusters; /* Kubernetes clusters that have an account of ours; "account" of each */
     json_t *sessions;
     struct setup_database_admin admin;
     char *admin_password; /* a secret */
@@ -41,6 +43,7 @@ static void uninstall_done(struct uninstall *u) {
     size_t i;
     json_decref(u->vcenters);
     json_decref(u->hx);
+    json_decref(u->clusters);
     json_decref(u->sessions);
     json_array_foreach (u->accounts, i, account)
         json_wipe_string(json_object_get(json_object_get(account, "body"), "password"));
@@ -134,6 +137,28 @@ static int uninstall_look_hx(struct uninstall *u, struct err *err) {
     return rc;
 }
 
+/* What Kubernetes calls our account, as the binding that owns it; all objects of it have that name. */
+static const char *uninstall_account(const json_t *steps) {
+    return json_get_string(json_array_get(steps, 0), "server");
+}
+
+static int uninstall_look_clusters(struct uninstall *u, struct err *err) {
+    _cleanup_json_ json_t *all = NULL;
+    json_t *connection;
+    size_t i;
+    int rc = cli_list(u->cli, "/v2/cluster-connections", NULL, NULL, &all, err);
+    json_array_foreach (all, i, connection) {
+        _cleanup_json_ json_t *told = NULL, *one = json_deep_copy(json_object_get(connection, "cluster"));
+        if (!rc)
+            rc = cli_send(u->cli, "DELETE /v2/clusters/{id}/connection?show=true", one, NULL, &told, err);
+        json_put_string(one, "account", uninstall_account(json_object_get(told, "steps")));
+        json_put_string(one, "address", json_get_string(connection, "address"));
+        if (!rc)
+            json_add(u->clusters, json_incref(one));
+    }
+    return rc;
+}
+
 /* Is this "VCENTER=...", for this vCenter? */
 static bool uninstall_is_of(const char *given, const char *vcenter, size_t n) {
     return !strncmp(given, vcenter, n) && given[n] == '=';
@@ -193,6 +218,8 @@ static int uninstall_look(struct uninstall *u, struct err *err) {
     u->admin.password = u->admin_password;
     rc = u->drops_database ? setup_check_admin(&u->cli->config, &u->admin, err) : 0;
     if (!rc)
+        rc = uninstall_look_clusters(u, err);
+    if (!rc)
         rc = uninstall_look_vcenters(u, err);
     if (!rc)
         rc = uninstall_look_hx(u, err);
@@ -225,12 +252,16 @@ static int uninstall_tell_plan(struct uninstall *u, struct err *err) {
         plan = json_object();
         json_put(plan, "vcenters", json_incref(u->vcenters));
         json_put(plan, "hx_clusters", json_incref(u->hx));
+        json_put(plan, "clusters", json_incref(u->clusters));
         json_put_int(plan, "sessions", (int64_t)json_array_size(u->sessions));
         json_put_bool(plan, "drop_database", u->drops_database);
         return show_json(cli, plan, err);
     }
     show_line(cli, "%s",
               u->is_dry ? "Dry run: nothing is changed. Without --dry-run these steps would follow" : "This will be done");
+    json_array_foreach (u->clusters, i, item)
+        show_line(cli, "Kubernetes cluster %s: remove our account %s", json_get_string(item, "name"),
+                  json_get_string(item, "account"));
     json_array_foreach (u->hx, i, item)
         show_line(cli, "HX cluster %s: withdraw where KaaS is", json_get_string(item, "name"));
     json_array_foreach (u->vcenters, i, item)
@@ -247,6 +278,23 @@ static int uninstall_tell_plan(struct uninstall *u, struct err *err) {
 }
 
 /* -- doing it ------------------------------------------------------------------------------------------------------------------------ */
+
+/* One that cannot be asked holds nobody up: nobody has the token of our account there then, which ends within a day. */
+static int uninstall_disconnect(struct uninstall *u, const json_t *cluster, struct err *err) {
+    const char *name = json_get_string(cluster, "name"), *account = json_get_string(cluster, "account");
+    struct err why = {0};
+    int rc = cli_send(u->cli, "DELETE /v2/clusters/{id}/connection", cluster, NULL, NULL, &why);
+    if (rc == ERR_UNAVAILABLE)
+        return err_move(err, rc, &why);
+    if (!rc) {
+        show_line(u->cli, "Kubernetes cluster %s: account %s removed", name, account);
+        return 0;
+    }
+    strbuf_addf(&u->records, "Kubernetes cluster %s at %s, account %s\n", name, json_get_string(cluster, "address"), account);
+    cli_note("kaasctl: the account %s stays in Kubernetes cluster %s: %s; remove it there: kubectl delete clusterrolebinding %s",
+             account, name, why.text, account);
+    return cli_send(u->cli, "DELETE /v2/clusters/{id}/connection?forget=true", cluster, NULL, NULL, err);
+}
 
 /* One that cannot be told forgets it by itself (docs/hx-publish.md), and holds nobody up. */
 static int uninstall_withdraw(struct uninstall *u, const json_t *hx, struct err *err) {
@@ -331,7 +379,11 @@ static int uninstall_do(struct uninstall *u, struct err *err) {
     const json_t *item;
     size_t i;
     int rc = 0;
-    /* HX first: it may ask the vCenter's record whether it is us who withdraw */
+    json_array_foreach (u->clusters, i, item) {
+        rc = rc ? rc : uninstall_disconnect(u, item, err);
+        rc = rc ? rc : cli_flush(u->cli, err);
+    }
+    /* HX before the vCenters: it may ask the vCenter's record whether it is us who withdraw */
     json_array_foreach (u->hx, i, item) {
         rc = rc ? rc : uninstall_withdraw(u, item, err);
         rc = rc ? rc : cli_flush(u->cli, err);
@@ -379,12 +431,17 @@ static int uninstall_check(struct uninstall *u, struct err *err) {
 static int uninstall_list_records(struct cli *cli, struct err *err) {
     _cleanup_(store_free) struct store *store = NULL;
     struct hx_publication_list told = {0};
+    struct kube_connection_list clusters = {0};
     struct vcenter_list vcenters = {0};
     int rc = db_settings_open(&cli->config, cli_config_path(cli), DB_ACCOUNT_RUNTIME, &store, err);
     if (!rc)
         rc = vcenter_store_list(store, &vcenters, err);
     if (!rc)
         rc = hx_publication_store_list(store, &told, err);
+    if (!rc)
+        rc = kube_store_list(store, &clusters, err);
+    for (size_t i = 0; !rc && i < clusters.count; i++)
+        show_line(cli, "Kubernetes cluster %s at %s", clusters.items[i].cluster_id, clusters.items[i].address);
     for (size_t i = 0; !rc && i < vcenters.count; i++)
         if (vcenters.items[i].registered_at_ms)
             show_line(cli, "vCenter %s, extension %s", vcenters.items[i].name, vcenters.items[i].extension_key);
@@ -393,6 +450,7 @@ static int uninstall_list_records(struct cli *cli, struct err *err) {
             show_line(cli, "HX cluster %s, until it forgets by itself", told.items[i].hx_id);
     vcenter_list_done(&vcenters);
     hx_publication_list_done(&told);
+    kube_connection_list_done(&clusters);
     return rc;
 }
 
@@ -401,6 +459,7 @@ int cmd_uninstall(struct cli *cli, struct err *err) {
         .cli = cli,
         .vcenters = json_array(),
         .hx = json_array(),
+        .clusters = json_array(),
         .accounts = json_array(),
         .own = json_object(),
         .admin = {.socket = opt_get(&cli->given, "database-socket"), .user = opt_get(&cli->given, "database-admin")},

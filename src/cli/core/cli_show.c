@@ -92,8 +92,12 @@ static void put_age(int64_t age_ms, struct strbuf *out) {
     strbuf_addf(out, "%s%lld %s", age_ms < 60000 ? "less than " : "", minutes / units[at].minutes, units[at].unit);
 }
 
+const char *show_source_word(const char *state_source) {
+    return str_eq(state_source, "asked") ? "Kubernetes" : state_source;
+}
+
 void show_state_source(struct table *t, const json_t *value) {
-    const char *source = json_get_string(value, "state_source"), *by = json_get_string(value, "state_by");
+    const char *source = show_source_word(json_get_string(value, "state_source")), *by = json_get_string(value, "state_by");
     const char *since = json_get_string(value, "state_since");
     int64_t since_ms = 0;
     _cleanup_strbuf_ struct strbuf text;

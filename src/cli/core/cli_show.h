@@ -20,9 +20,10 @@ struct cli_column {
 /* How a member is shown; each adds one cell, "-" for null or a missing member. */
 void show_time(struct table *t, const json_t *value); /* RFC 3339 without fractions */
 void show_yes_no(struct table *t, const json_t *value);
-void show_bytes(struct table *t, const json_t *value);                /* 40 TiB */
-void show_replicas(struct table *t, const json_t *value);             /* 4/5 */
-void show_state(struct table *t, const json_t *value);                /* of a cluster; one that was typed by hand is marked */
+void show_bytes(struct table *t, const json_t *value);    /* 40 TiB */
+void show_replicas(struct table *t, const json_t *value); /* 4/5 */
+void show_state(struct table *t, const json_t *value);    /* of a cluster; one that was typed by hand is marked */
+const char *show_source_word(const char *state_source);   /* "asked" is Kubernetes for people; others as they are; may be NULL */
 void show_state_source(struct table *t, const json_t *value);         /* of a cluster: who typed or reported it, and when */
 void show_words(struct table *t, const json_t *value);                /* strings, joined by a comma */
 void show_places(struct table *t, const json_t *value);               /* vSphere clusters as paths */

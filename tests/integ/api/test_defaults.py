@@ -23,6 +23,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "createService": {"name": "of-defaults", "subject": "CN=of-defaults"},
     "createDirectory": {"name": "defaults", "kind": "openldap", "urls": ["ldaps://127.0.0.1"], "search_base": "dc=x",
                         "bind_dn": "cn=kaas,dc=x", "bind_password": PASSWORD},
+    "connectCluster": {"address": "https://127.0.0.1:6443", "token": "of-defaults"},  # kaasd does not connect there
+    "setClusterConnection": {"address": "https://127.0.0.1:6443", "token": "of-defaults"},
     "createUser": {"name": "of-defaults", "role": "user", "password": PASSWORD},
     "resetPassword": {"password": PASSWORD},
 }

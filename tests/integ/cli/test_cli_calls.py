@@ -26,7 +26,8 @@ FIXTURE = TOP / "tests/fixtures/cli/calls.txt"
 ANSWERS: dict[str, Any] = json.loads((TOP / "tests/fixtures/cli/answers.json").read_text())
 FILES = {"pw": "geheim\n", "old": "alt\n", "ca.pem": "CA\n", "key.pem": "-----BEGIN PRIVATE KEY-----\n", "ovf.xml": "<Environment/>\n",
          "cert.pem": "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n",
-         "records": '{"name":"a"}\n{"name":"b"}\n',
+         "kc": "apiVersion: v1\nclusters: [{cluster: {certificate-authority-data: QQ==}}]\n", "bare": "apiVersion: v1\n", "empty": "",
+         "open": "apiVersion: v1\n", "token": "t0ken\n", "records": '{"name":"a"}\n{"name":"b"}\n',
          "config": "server:\n  admin_socket: {folder}/s\nsecrets:\n  master_key_file: {folder}/k\n"}
 
 
@@ -71,7 +72,7 @@ def folder() -> Iterator[Path]:
     scratch = Scratch("a")
     for name, text in FILES.items():
         (scratch.path / name).write_text(text.replace("{folder}", str(scratch.path)))
-        (scratch.path / name).chmod(0o600)
+        (scratch.path / name).chmod(0o644 if name == "open" else 0o600)
     server = Server(str(scratch.path / "s"), StandIn)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

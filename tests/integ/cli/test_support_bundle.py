@@ -22,8 +22,8 @@ from env.kaasd import ONE_TIME_PASSWORD
 from env.sealing import login_certificate
 
 pytestmark = pytest.mark.slow
-FILES = ["MANIFEST", "config.txt", "doctor.txt", "files.txt", "health.txt", "hx.txt", "log.txt", "metrics.txt", "packages.txt",
-         "replicas.txt", "schema.txt", "unit.txt", "vcenters.txt", "versions.txt"]
+FILES = ["MANIFEST", "clusters.txt", "config.txt", "doctor.txt", "files.txt", "health.txt", "hx.txt", "log.txt", "metrics.txt",
+         "packages.txt", "replicas.txt", "schema.txt", "unit.txt", "vcenters.txt", "versions.txt"]
 ODD = "\"'\\<&>%+/ \u00fc"  # what each notation escapes
 NAME = "East password=Zebu-in-a-name"
 SEALED = ("LDAP bind password", "HX password", "vCenter login account", "signing key")

@@ -8,6 +8,7 @@
 
 #include "api_call.h"
 #include "cluster_store.h"
+#include "kube_facts.h"
 #include "limits.h"
 #include "query.h"
 #include "str.h"
@@ -177,6 +178,23 @@ static void free_nodes(struct node *nodes, size_t count) {
     free(nodes);
 }
 
+/* Nodes that the connection to Kubernetes has made stay when a list leaves them out: they are in it as they are. Adds them behind the first *count. */
+static int keep_made(const struct cluster *before, struct node *nodes, size_t *count, struct err *err) {
+    const size_t given = *count;
+    int rc = 0;
+    for (size_t i = 0; i < before->nodes_count && !rc; i++) {
+        const struct node *node = &before->nodes[i];
+        bool is_given = false;
+        for (size_t k = 0; k < given && !is_given; k++)
+            is_given = str_eq(nodes[k].name, node->name);
+        if (is_given || !node->kube || !node->kube->is_made)
+            continue;
+        rc = node_copy(node, &nodes[*count], err);
+        *count += !rc;
+    }
+    return rc;
+}
+
 /* Replaces the nodes by those of a body, if it has the member; by none with JSON null. A node that was there by its
  * name keeps its id, and in a report what the item leaves out. ERR_UNPROCESSABLE. */
 static int take_nodes(const json_t *body, bool is_report, struct cluster *c, unsigned *parts, struct err *err) {
@@ -190,22 +208,24 @@ static int take_nodes(const json_t *body, bool is_report, struct cluster *c, uns
     *parts |= CLUSTER_PART_NODES;
     if (count > KAAS_NODES_PER_CLUSTER_MAX)
         return err_set(err, ERR_UNPROCESSABLE, "the member \"nodes\" has more than %d items", KAAS_NODES_PER_CLUSTER_MAX);
-    nodes = calloc(count + 1, sizeof(*nodes));
+    nodes = calloc(count + c->nodes_count + 1, sizeof(*nodes));
     if (!nodes)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (; !rc && made < count; made++) {
         (void)snprintf(where, sizeof(where), "nodes[%zu]", made);
         rc = read_node(json_array_get(array, made), where, c, is_report, &nodes[made], err);
     }
+    if (!rc)
+        rc = keep_made(c, nodes, &made, err);
     if (rc) {
         free_nodes(nodes, made);
         return rc;
     }
-    if (count > 1)
-        qsort(nodes, count, sizeof(*nodes), input_compare_nodes);
+    if (made > 1)
+        qsort(nodes, made, sizeof(*nodes), input_compare_nodes);
     free_nodes(c->nodes, c->nodes_count);
     c->nodes = nodes;
-    c->nodes_count = count;
+    c->nodes_count = made;
     return 0;
 }
 

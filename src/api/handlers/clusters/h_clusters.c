@@ -3,13 +3,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api_call.h"
 #include "clock.h"
 #include "cluster_input.h"
 #include "clusters.h"
 #include "hx_query.h"
+#include "impact.h"
 #include "inventory.h"
+#include "kube_facts.h"
 #include "link.h"
 #include "load.h"
 #include "limits.h"
@@ -18,6 +21,7 @@
 #include "member_json.h"
 #include "names.h"
 #include "net_addr.h"
+#include "problem.h"
 #include "query.h"
 #include "reply.h"
 #include "rollup.h"
@@ -59,20 +63,52 @@ static json_t *h_clusters_host(const struct node_observation *seen) {
     return object;
 }
 
-static bool node_find_place(const struct node *node, struct object_ref *out) {
-    const struct node_observation *seen = node->seen;
+static bool node_find_place(const struct node_observation *seen, struct object_ref *out) {
     return seen && seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, out, NULL);
 }
 
+/* What Kubernetes tells of a node. */
+static json_t *h_clusters_kube(const struct node_kube *kube) {
+    json_t *object, *pressure;
+    if (!kube)
+        return json_null();
+    object = member_json_show(node_kube_members, kube);
+    if (kube->ready != KUBE_UNKNOWN)
+        json_put_bool(object, "ready", kube->ready == KUBE_TRUE);
+    pressure = json_array();
+    for (const char *at = kube->pressure; at && *at; at += strspn(at, " ")) {
+        const size_t bytes = strcspn(at, " ");
+        json_add(pressure, json_stringn(at, bytes));
+        at += bytes;
+    }
+    json_put(object, "pressure", pressure);
+    return object;
+}
+
+/* By the worse of what vCenter and Kubernetes show. A connection that does not answer says nothing of today. */
+static const char *node_state(const struct node *node, const struct cluster *c) {
+    if (rollup_is_down(node->seen))
+        return "not_ready";
+    if (!node->kube || !c->kube || c->kube->connection != REMOTE_OK)
+        return "unknown";
+    return node->kube->ready == KUBE_TRUE ? "ready" : "not_ready";
+}
+
 /* Node of docs/openapi.yaml. A new reference; a lack of memory shows when the JSON is written. */
-static json_t *node_view(const struct api_call *call, const void *record) {
-    const struct node *node = record;
-    json_t *object = member_json_show(node_members, node);
+static json_t *node_view(const struct api_call *call, const struct node *node, const struct cluster *c) {
+    struct node shown = *node;
     struct object_ref ref;
-    json_put_string(object, "state", rollup_is_down(node->seen) ? "not_ready" : "unknown");
+    if (node->kube && !shown.kubernetes_version)
+        shown.kubernetes_version = node->kube->version;
+    if (node->kube && !shown.address)
+        shown.address = node->kube->address;
+    json_t *object = member_json_show(node_members, &shown);
+    json_put_string(object, "state", node_state(node, c));
+    json_put(object, "kubernetes", h_clusters_kube(node->kube));
     json_put(object, "vm", h_clusters_vm(call, node->seen));
     json_put(object, "host", h_clusters_host(node->seen));
-    json_put(object, "vsphere_cluster", node_find_place(node, &ref) ? view_placed(call->snapshot->platform, &ref) : json_null());
+    json_put(object, "vsphere_cluster",
+             node_find_place(node->seen, &ref) ? view_placed(call->snapshot->platform, &ref) : json_null());
     view_put_time(object, "observed_at", node->seen ? node->seen->observed_at_ms : 0);
     return object;
 }
@@ -95,31 +131,6 @@ int h_clusters_show(struct api_call *call, struct http_response *resp, struct er
     reply_freshness(call, resp);
     reply_format_etag(hash, false, etag);
     return reply_tagged(call, resp, etag, "application/json", &text);
-}
-
-/* Order of the list: control plane first, then by name. */
-static const char *node_key(const void *record, char *buffer, size_t n) {
-    const struct node *node = record;
-    (void)snprintf(buffer, n, "%d%s", (int)node->role, node->name);
-    return buffer;
-}
-
-/* What may not be seen is only counted, as parts of the placement are. */
-int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct err *err) {
-    const struct cluster *c;
-    struct inventory_seen filter;
-    int64_t hidden = 0;
-    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &filter.entry,
-                                           &filter.mask, err);
-    if (rc)
-        return rc;
-    c = filter.entry->record;
-    for (size_t i = 0; i < c->nodes_count; i++)
-        hidden += !node_is_visible(call, &c->nodes[i], &filter);
-    return view_list(call, resp,
-                     VIEW_LIST(c->nodes, c->nodes_count, node_key, node_view, .is_wanted = node_is_visible, .filter = &filter,
-                               .extra = json_pack("{sI}", "hidden", (json_int_t)hidden)),
-                     err);
 }
 
 /* -- what the machines of nodes have and use now ------------------------------------------------------------------------ */
@@ -266,9 +277,9 @@ int h_clusters_usage(struct api_call *call, struct http_response *resp, struct e
     return rc ? rc : usage_go_on(call, resp, err);
 }
 
-/* -- the nodes of several clusters ---------------------------------------------------------------------------------------- */
+/* -- nodes ---------------------------------------------------------------------------------------------------------------- */
 
-/* A node of one of the Kubernetes clusters on an HX cluster. */
+/* A node of one of several Kubernetes clusters. */
 struct hx_node {
     const struct node *node;
     const struct inventory_cluster *entry;
@@ -277,7 +288,7 @@ struct hx_node {
 static json_t *hx_node_view(const struct api_call *call, const void *record) {
     const struct hx_node *row = record;
     const struct cluster *c = row->entry->record;
-    json_t *object = node_view(call, row->node);
+    json_t *object = node_view(call, row->node, c);
     json_put(object, "cluster", json_pack("{ss ss}", "id", c->id, "name", c->name));
     return object;
 }
@@ -313,6 +324,35 @@ static int hx_nodes_collect(const struct api_call *call, const struct inventory_
                 out->hidden++;
     }
     return 0;
+}
+
+static json_t *own_node_view(const struct api_call *call, const void *record) {
+    const struct hx_node *row = record;
+    return node_view(call, row->node, row->entry->record);
+}
+
+/* Order of the list: control plane first, then by name. */
+static const char *own_node_key(const void *record, char *buffer, size_t n) {
+    const struct hx_node *row = record;
+    (void)snprintf(buffer, n, "%d%s", (int)row->node->role, row->node->name);
+    return buffer;
+}
+
+/* What may not be seen is only counted, as parts of the placement are. */
+int h_clusters_nodes(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct hx_nodes nodes = {0};
+    struct inventory_seen seen;
+    int rc = inventory_get_visible_cluster(call->snapshot, &call->viewer, http_request_param(call->req, "id"), &seen.entry,
+                                           &seen.mask, err);
+    if (!rc)
+        rc = hx_nodes_collect(call, &(struct inventory_seen_list){&seen, 1}, &nodes, err);
+    if (!rc)
+        rc = view_list(call, resp,
+                       VIEW_LIST(nodes.items, nodes.count, own_node_key, own_node_view,
+                                 .extra = json_pack("{sI}", "hidden", (json_int_t)nodes.hidden)),
+                       err);
+    free(nodes.items);
+    return rc;
 }
 
 /* They may be many, and are sorted: in a worker. */
@@ -386,6 +426,91 @@ int h_nodes(struct api_call *call, struct http_response *resp, struct err *err) 
                        err);
     free(nodes.items);
     return rc;
+}
+
+/* -- what becomes of clusters without a host ------------------------------------------------------------------------------- */
+
+static json_t *impact_host_view(const struct api_call *call, const struct inventory_host *host) {
+    const struct inventory_platform *platform = call->snapshot->platform;
+    const struct vcenter *vc = inventory_find_vcenter(platform, host->ref.vcenter_id);
+    struct object_ref place;
+    json_t *object = h_clusters_host(host->seen);
+    json_put_string(object, "vcenter_id", host->ref.vcenter_id);
+    view_put_text(object, "vcenter_name", vc ? vc->name : NULL);
+    json_put(object, "vsphere_cluster", node_find_place(host->seen, &place) ? view_placed(platform, &place) : json_null());
+    return object;
+}
+
+static json_t *impact_row_view(const struct api_call *call, const struct inventory_impact_row *row,
+                               const struct object_ref *host) {
+    const struct cluster *c = row->seen.entry->record;
+    json_t *object = json_object(), *nodes = json_array();
+    for (size_t i = 0; i < c->nodes_count; i++)
+        if (host_impact_is_on(&c->nodes[i], host) && node_is_visible(call, &c->nodes[i], &row->seen))
+            json_add(nodes, node_view(call, &c->nodes[i], c));
+    json_put(object, "cluster", json_pack("{ss ss}", "id", c->id, "name", c->name));
+    json_put_string(object, "state", cluster_state_name(c->state));
+    json_put_string(object, "verdict", host_verdict_name(row->impact.verdict));
+    json_put(object, "control_plane",
+             json_pack("{sI sI sI sI}", "size", (json_int_t)row->impact.control_planes, "running",
+                       (json_int_t)row->impact.running, "left", (json_int_t)row->impact.left, "on_host",
+                       (json_int_t)row->impact.control_planes_on));
+    json_put_int(object, "workers_on_host", (int64_t)row->impact.workers_on);
+    json_put(object, "nodes", nodes);
+    return object;
+}
+
+static json_t *impact_candidate(const struct api_call *call, const struct inventory_host *host) {
+    const struct node_observation *seen = host->seen;
+    struct object_ref place;
+    const bool is_placed = node_find_place(seen, &place);
+    _cleanup_free_ char *path = vsphere_cluster_path(is_placed ? inventory_find_vsphere(call->snapshot->platform, &place) : NULL);
+    json_t *object = json_object();
+    json_put(object, "id", json_null());
+    json_put_string(object, "name", seen->host_name ? seen->host_name : seen->host_moref);
+    json_put_string(object, "vcenter_id", host->ref.vcenter_id);
+    json_put_string(object, "moref", host->ref.moref);
+    json_put_string(object, "path", path);
+    return object;
+}
+
+static int impact_find_host(struct api_call *call, struct inventory_host_list *out, struct err *err) {
+    const char *host = http_request_query(call->req, "host"), *reference = http_request_query(call->req, "vcenter");
+    const struct vcenter *vcenter = NULL;
+    int rc;
+    if (str_empty(host))
+        return problem_parameter(call, "host", "is missing: give the name of a host, or its managed object id", err);
+    rc = reference ? inventory_resolve_visible_vcenter(call->snapshot->platform, &call->viewer, reference, &vcenter, err) : 0;
+    if (!rc)
+        rc = inventory_resolve_host(call->snapshot, &call->viewer, vcenter, host, out, err);
+    if (rc == ERR_AMBIGUOUS && out->count > 1) {
+        json_t *candidates = json_array();
+        for (size_t i = 0; i < out->count; i++)
+            json_add(candidates, impact_candidate(call, &out->items[i]));
+        problem_add(call, "candidates", candidates);
+    }
+    return rc;
+}
+
+int h_impact_hosts(struct api_call *call, struct http_response *resp, struct err *err) {
+    struct inventory_host_list hosts = {.count = 0};
+    struct inventory_impact impact = {.rows = NULL};
+    json_t *object, *rows;
+    int rc = impact_find_host(call, &hosts, err);
+    if (!rc)
+        rc = inventory_judge_host(call->snapshot, &call->viewer, &hosts.items[0].ref, &impact, err);
+    if (rc)
+        return rc;
+    object = json_object();
+    rows = json_array();
+    for (size_t i = 0; i < impact.count; i++)
+        json_add(rows, impact_row_view(call, &impact.rows[i], &hosts.items[0].ref));
+    free(impact.rows);
+    json_put(object, "host", impact_host_view(call, &hosts.items[0]));
+    json_put(object, "clusters", rows);
+    json_put_int(object, "hidden", (int64_t)impact.hidden);
+    reply_freshness(call, resp);
+    return reply_json(resp, 200, object, err);
 }
 
 /* -- writing ------------------------------------------------------------------------------------------------------------ */
