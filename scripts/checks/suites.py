@@ -27,6 +27,7 @@ SUITE_LIMIT_S = 45 * 60
 BEHIND_LIMIT_S = 2400  # behind others a command may take long without being stuck
 KUBE_LIMIT_S = 3600  # the longest of them, and the last
 WITH_AD = ("--with-ad",)
+WITH_KUBE = ("--kubernetes",)
 TESTS_FAILED = 1  # pytest's exit status: some failed and nothing else went wrong
 
 
@@ -242,15 +243,27 @@ def kube_builds() -> tuple[Path, Result]:
 
 
 def kube() -> Count:
-    """Two at a time: a cluster is half a gigabyte, and its start is all computing."""
-    _, built = kube_build()
-    return pytest("kube", "kube", "-n", "2", "--dist", "loadfile", choice=("-m", "not full")) if built.ok else judged(Count(), built)
+    """Two at a time: a cluster is half a gigabyte, and its start is all computing. With our client as AddressSanitizer sees it."""
+    (_, built), (folder, ours) = kube_build(), asan_build()
+    if not built.ok or not ours.ok:
+        return judged(Count(), built, ours)
+    return pytest("kube", "kube", "-n", "2", "--dist", "loadfile", choice=("-m", "not full"), env=sanitizer_env(folder))
+
+
+def connected() -> Count:
+    """kaasd under the sanitizers beside a real Kubernetes; two worlds at a time, as above."""
+    (_, built), (folder, ours), (_, plain) = kube_build(), asan_build(), plain_build()
+    if not built.ok or not ours.ok or not plain.ok:
+        return judged(Count(), built, ours, plain)
+    return pytest("connected", "connected", "-n", "2", "--dist", "loadfile", env=sanitizer_env(folder))
 
 
 def kube_rest() -> Count:
     """With the release before as well, which no landing builds."""
-    _, built = kube_builds()
-    return pytest("kube-rest", "kube", choice=("-m", "full")) if built.ok else judged(Count(), built)
+    (_, built), (folder, ours) = kube_builds(), asan_build()
+    if not built.ok or not ours.ok:
+        return judged(Count(), built, ours)
+    return pytest("kube-rest", "kube", choice=("-m", "full"), env=sanitizer_env(folder))
 
 
 def page() -> Count:
@@ -327,10 +340,22 @@ def demo() -> Count:
     return count
 
 
+def demo_kube() -> Count:
+    """The walk with a real Kubernetes."""
+    _, built = kube_build()
+    if not built.ok:
+        return judged(Count(), built)
+    walk = run("demo-kube", "scripts/demo", "--once", *WITH_KUBE)
+    return judged(counts.of_steps(walk.output), walk)
+
+
 def sabotage() -> Count:
     """Each sabotage of the walk is noticed: FAILED for the step it breaks, and exit status 1."""
+    _, built = kube_build()
+    if not built.ok:
+        return judged(Count(), built)
     count = Count()
-    ways = [(name, ()) for name in sabotages()] + [(name, WITH_AD) for name in sabotages(*WITH_AD)]
+    ways = [(name, more) for more in ((), WITH_AD, WITH_KUBE) for name in sabotages(*more)]
     with ThreadPoolExecutor(int(JOBS)) as pool:  # each walks in a world of its own, and mostly waits
         walks = pool.map(lambda way: run(f"demo-{way[0]}", "scripts/demo", "--once", *way[1], "--sabotage", way[0]), ways)
     for (name, _), broken in zip(ways, walks, strict=True):
@@ -412,8 +437,10 @@ SUITES = [
     Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
     # last, since the first time on a machine it waits for a build of minutes
-    Suite("kube", "real Kubernetes, by itself: the world that other tests lean on", kube, "landing", build=kube_build,
-          parts=("tests/kube/", "tests/env/", "scripts/kube", "scripts/lib/", "tests/conftest.py", "pytest.ini", "tests/requirements.txt")),
+    Suite("kube", "real Kubernetes: the world that other tests lean on, and our client of it", kube, "landing", build=kube_build,
+          parts=("tests/kube/", "tests/env/", "scripts/kube", "scripts/lib/", "tests/conftest.py", "pytest.ini", "tests/requirements.txt",
+                 "src/k8s/", "src/port/", "src/base/", "tests/integ/kube_watch_probe.c")),
+    Suite("connected", "kaasd connected to a real Kubernetes", connected, "landing", build=kube_build),
     Suite("dist", "the source package holds what git tracks", verdict("dist", "scripts/dist-compare"), "landing", behind=True),
     Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
@@ -424,7 +451,8 @@ SUITES = [
     Suite("pictures", "the page in every state, home and theme: a picture each, and axe-core", pictures, "full"),
     Suite("contract", "made-up requests for every operation, by three people", contract, "full"),
     Suite("generators", "clients that others generate from the contract, and what linters say of it", generators, "full"),
-    Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full"),
+    Suite("demo-kube", "the walk of scripts/demo with a real Kubernetes", demo_kube, "full", build=kube_build),
+    Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full", build=kube_build),
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
     Suite("install", "README.md on a bare Debian: installed, set up, started at boot, removed", install, "full"),
     Suite("upgrade", "from each older release: upgrade, side by side, back, three replicas one after the other", upgrade, "full"),

@@ -1,0 +1,87 @@
+"""The account's token: renewed, replaced, refused, and in no place where it could be read."""
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from env.clock import Clock, clocked_world
+from env.connected import OPTIONS, Connected
+from env.full import World
+from env.kube import Kube
+from env.wait import until
+
+HOUR_S = 3600
+
+
+@pytest.fixture(scope="module")
+def clocked() -> Iterator[tuple[World, Clock]]:
+    with clocked_world("t", options=OPTIONS) as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def world(clocked: tuple[World, Clock]) -> World:
+    return clocked[0]
+
+
+@pytest.fixture(scope="module")
+def clock(clocked: tuple[World, Clock]) -> Clock:
+    return clocked[1]
+
+
+@pytest.fixture(scope="module")
+def kube(world: World) -> Iterator[Kube]:
+    with Kube(world.scratch, "tokens", has_controllers=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def connected(world: World, kube: Kube, clock: Clock) -> Iterator[Connected]:
+    with Connected(world, kube, clock) as both:
+        yield both
+
+
+def status(connected: Connected, cluster_id: str) -> dict[str, Any]:
+    told: dict[str, Any] = connected.admin.expect(200, "GET", f"/v2/clusters/{cluster_id}/connection")["status"]
+    return told
+
+
+def wait_connection(connected: Connected, cluster_id: str) -> None:
+    """The cluster is not called ready here: its clock is hours behind the daemon's."""
+    until(lambda: status(connected, cluster_id)["state"] == "ok", "a good connection")
+
+
+def test_it_is_renewed_at_half_its_life(connected: Connected, clock: Clock) -> None:
+    cluster_id = connected.connect()["cluster_id"]
+    wait_connection(connected, cluster_id)
+    before = status(connected, cluster_id)["token_until"]
+    clock.advance(11 * HOUR_S, HOUR_S)
+    assert status(connected, cluster_id)["token_until"] == before
+    clock.advance(2 * HOUR_S, HOUR_S)
+    until(lambda: status(connected, cluster_id)["token_until"] > before, "another end of the token")
+    wait_connection(connected, cluster_id)
+
+
+def test_an_account_that_somebody_deletes_is_told_with_the_command_that_helps(connected: Connected, clock: Clock) -> None:
+    cluster_id = connected.connect()["cluster_id"]
+    wait_connection(connected, cluster_id)
+    name = next(name for name in connected.account_objects() if name.startswith("ServiceAccount/")).split("/")[1]
+    connected.kube.kubectl("delete", "serviceaccount", name, "-n", "kaas-system")
+    told = clock.hasten(lambda: found if (found := status(connected, cluster_id))["state"] == "refused" else None, "the state refused")
+    assert told["reason"] == "token_refused"
+    assert f"kaasctl cluster reconnect {cluster_id}" in told["remedy"]
+    answer = connected.ask({"kubeconfig": connected.kube.kubeconfig()}, f"/v2/clusters/{cluster_id}/connection", "PUT")
+    assert answer.status_code == 200, answer.text
+    wait_connection(connected, cluster_id)
+
+
+def test_no_secret_is_in_a_log_or_an_answer(connected: Connected) -> None:
+    cluster_id = connected.connect()["cluster_id"]
+    wait_connection(connected, cluster_id)
+    connected.admin.expect(200, "POST", f"/v2/clusters/{cluster_id}/connection/test")
+    log = "".join(file.read_text(errors="replace") for file in connected.world.scratch.path.rglob("*.log"))
+    assert "kubernetes" in log
+    for secret in (connected.kube.tokens["admin"], "eyJhbGciOi"):  # a JSON Web Token begins so
+        assert secret not in log
