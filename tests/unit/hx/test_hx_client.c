@@ -52,7 +52,6 @@ struct world {
     pthread_mutex_t lock; /* guards what follows */
     struct place other;   /* in the place of the one in `well` */
     char asked[65536];    /* requests so far */
-    char answer[310000];
 };
 
 static const struct place *find_place(const struct world *w, const char *request) {
@@ -64,7 +63,9 @@ static const struct place *find_place(const struct world *w, const char *request
     return NULL;
 }
 
+/* An answer is sent without the lock, and a connection that the client has given up may be at it still when the next one asks: each has a thread, and its own. */
 static const char *answer_as_hx(void *arg, const char *request) {
+    static _Thread_local char answer[310000];
     static const struct place nowhere = TELLS("", 404, "{}");
     struct world *w = arg;
     LOCKED(&w->lock);
@@ -75,10 +76,10 @@ static const char *answer_as_hx(void *arg, const char *request) {
         place = &nowhere;
     if (place->hangs_up)
         return "";
-    (void)snprintf(w->answer, sizeof(w->answer), "HTTP/1.1 %d Word\r\n%s%sContent-Length: %zu\r\n\r\n%s", place->status,
-                   place->headers, place->is_cut ? "Connection: close\r\n" : "",
-                   strlen(place->body) + (place->is_cut || place->is_slow ? 10 : 0), place->body);
-    return w->answer;
+    (void)snprintf(answer, sizeof(answer), "HTTP/1.1 %d Word\r\n%s%sContent-Length: %zu\r\n\r\n%s", place->status, place->headers,
+                   place->is_cut ? "Connection: close\r\n" : "", strlen(place->body) + (place->is_cut || place->is_slow ? 10 : 0),
+                   place->body);
+    return answer;
 }
 
 static void world_begin(struct world *w, long call_timeout_ms) {
