@@ -182,6 +182,7 @@ static int kube_use_token(struct kube_remote *at, char *token, struct err *err) 
     k8s_client_free(old);
     secret_free(at->token);
     at->token = token;
+    at->token_no++;
     return 0;
 }
 
@@ -406,21 +407,26 @@ static int start_watch(struct kube_remote *at, struct err *err) {
     const bool is_first = !at->watch;
     if (remote_is_retired(&at->remote))
         return err_set(err, ERR_CANCELED, "this connection is not ours any more");
-    if (at->is_watching && !kube_mirror_has_ended(&at->mirror, NULL))
+    if (at->is_watching)
         return 0;
     int rc = is_first ? k8s_watch_new(at->k->streams, &endpoint, &user, &at->watch, err) : 0;
     kube_mirror_begin(&at->mirror);
     rc = rc ? rc : k8s_watch_start(at->watch, at->token, err);
     at->is_watching = !rc;
+    at->watch_token_no = at->token_no;
     return rc;
 }
 
-/* A watch that the server refuses says so by its end; that is an answer like that to a question. */
-static int watch_outcome(struct kube_remote *at, struct err *err) {
+/* A watch that the server refuses says so by its end; that is an answer like that to a question, if it was begun with the token that we have now. It is told once: the
+ * caller begins the watch again. */
+static int watch_take_end(struct kube_remote *at, struct err *err) {
     struct err why = {0};
+    LOCKED(&at->watching);
     if (!at->is_watching || !kube_mirror_has_ended(&at->mirror, &why))
         return 0;
-    return why.code == ERR_UNAUTHENTICATED || why.code == ERR_UPSTREAM_DENIED ? err_move(err, why.code, &why) : 0;
+    at->is_watching = false;
+    const bool is_refused = why.code == ERR_UNAUTHENTICATED && at->watch_token_no == at->token_no;
+    return is_refused || why.code == ERR_UPSTREAM_DENIED ? err_move(err, why.code, &why) : 0;
 }
 
 static int renew_if_due(struct kube_remote *at, struct err *err) {
@@ -438,13 +444,15 @@ static int visit(struct kube_remote *at, struct err *err) {
         kube_probe_note_denied(at);
     else if (rc)
         return err_move(err, rc, &why);
-    rc = watch_outcome(at, &ended);
+    rc = watch_take_end(at, &ended);
     if (rc == ERR_UPSTREAM_DENIED) {
         kube_probe_note_denied(at);
         kube_mirror_clear(&at->mirror);
-    } else if (rc)
-        return err_move(err, rc, &ended);
-    return start_watch(at, err);
+        rc = 0;
+    }
+    err_clear(&why);
+    int begun = start_watch(at, &why);
+    return rc ? err_move(err, rc, &ended) : err_move(err, begun, &why);
 }
 
 static int kube_contact(struct remote *remote, struct err *err) {

@@ -116,10 +116,11 @@ struct kube_remote {
     pthread_mutex_t
         watching; /* guards the next two; the watch is started by the job, and stopped by it or by whoever ends the remote */
     struct k8s_watch *watch; /* NULL: none was needed yet */
-    bool is_watching;        /* it was started; the mirror tells whether it has ended since */
+    bool is_watching;        /* it was started; the mirror tells whether it has ended since, of which the job takes notice */
 
     /* the job's own: one job at a time runs for a remote */
     char *token;                  /* wiped */
+    unsigned token_no, watch_token_no; /* which token that is, and with which the watch was begun */
     struct remote_status outcome; /* of the last contact */
     int64_t silent_since_ms;      /* wall clock: since when it does not answer; 0: it does */
     int64_t refused_since_ms;     /* wall clock: since when it refuses our token; 0: it does not */
