@@ -455,6 +455,11 @@ static int visit(struct kube_remote *at, struct err *err) {
     return rc ? err_move(err, rc, &ended) : err_move(err, begun, &why);
 }
 
+/* What the server has no part in: kaasd stops, or has trouble with its own database or memory. */
+static bool is_ours_alone(int rc) {
+    return rc == ERR_CANCELED || rc == ERR_DATABASE || rc == ERR_PRECONDITION || rc == ERR_NOMEM || rc == ERR_INTERNAL;
+}
+
 static int kube_contact(struct remote *remote, struct err *err) {
     struct kube_remote *at = kube_remote_of(remote);
     struct err why = {0};
@@ -473,6 +478,8 @@ static int kube_contact(struct remote *remote, struct err *err) {
         err_clear(&why);
         rc = visit(at, &why);
     }
+    if (is_ours_alone(rc))
+        return err_move(err, rc, &why);
     note_outcome(at, rc, &why);
     return kube_remote_save(remote, err);
 }
