@@ -379,9 +379,25 @@ static const char *contact_reason(int rc) {
     }
 }
 
+/* Not only silence: a proxy says 503 in place of an API server that is not there, and a web server 404. Whoever answers, nothing is told of the cluster then. */
+static bool is_silence(const struct kube_remote *at, int rc) {
+    switch (rc) {
+    case 0:
+    case ERR_UNAUTHENTICATED:
+    case ERR_UPSTREAM_DENIED:
+    case ERR_CONFLICT:
+    case ERR_TOO_MANY: return false;
+    case ERR_TIMEOUT:
+    case ERR_UNREACHABLE:
+    case ERR_TLS:
+    case ERR_PROTOCOL: return true;
+    default: return !at->answers.is_readiness_told;
+    }
+}
+
 static void note_outcome(struct kube_remote *at, int rc, const struct err *why) {
     const int64_t now_ms = clock_wall_ms();
-    const bool is_silent = rc == ERR_TIMEOUT || rc == ERR_UNREACHABLE || rc == ERR_TLS || rc == ERR_PROTOCOL;
+    const bool is_silent = is_silence(at, rc);
     const bool is_refused = rc == ERR_UNAUTHENTICATED;
     at->bad_tries = (is_silent && at->silent_since_ms) || (is_refused && at->refused_since_ms) ? at->bad_tries + 1 : 1;
     at->silent_since_ms = !is_silent ? 0 : at->silent_since_ms ? at->silent_since_ms : now_ms;

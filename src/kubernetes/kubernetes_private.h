@@ -78,7 +78,8 @@ int kube_ask(struct k8s_client *client, const struct kube_question *question, js
 
 /* What the API server has answered, beside its nodes. */
 struct kube_answers {
-    struct kube_readyz readyz; /* as it was asked last */
+    struct kube_readyz readyz; /* as it was told last */
+    bool is_readiness_told;    /* when it was asked last */
     char *version;             /* "1.36.3"; NULL: not known yet */
     char *missing;             /* rights that we lack, a line each; NULL: none */
     bool has_clock;

@@ -48,6 +48,7 @@ static int probe_ready(struct kube_remote *at, struct err *err) {
     struct err why = {0};
     int64_t date_ms = 0;
     long status = 0;
+    at->answers.is_readiness_told = false;
     strbuf_init(&reply, K8S_REPLY_BYTES_MAX);
     const struct k8s_call call = {.method = "GET",
                                   .path = "/readyz?verbose",
@@ -59,7 +60,9 @@ static int probe_ready(struct kube_remote *at, struct err *err) {
         return err_move(err, rc, &why);
     at->answers.has_clock = date_ms != 0;
     at->answers.skew_ms = date_ms - clock_wall_ms();
-    return kube_readyz_parse(reply.data, reply.len, &at->answers.readyz, err);
+    rc = kube_readyz_parse(reply.data, reply.len, &at->answers.readyz, err);
+    at->answers.is_readiness_told = !rc;
+    return rc;
 }
 
 /* -- the rest, more rarely ------------------------------------------------------------------------------------------------------- */
