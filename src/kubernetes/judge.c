@@ -113,6 +113,21 @@ static bool judge_find_kind(const char *word, enum kube_reason_kind *kind) {
     return false;
 }
 
+/* It has been tried often enough already: the first try of ours that ends in the same way is one more. */
+static void judge_begin_contact(struct kube_remote *at) {
+    at->silent_since_ms = at->refused_since_ms = 0;
+    at->bad_tries = 0;
+    for (size_t i = 0; i < at->verdict.reasons_count; i++) {
+        const struct kube_reason *reason = &at->verdict.reasons[i];
+        if (reason->kind == KUBE_REASON_NO_ANSWER)
+            at->silent_since_ms = reason->since_ms;
+        else if (reason->kind == KUBE_REASON_REFUSED)
+            at->refused_since_ms = reason->since_ms;
+    }
+    if (at->silent_since_ms || at->refused_since_ms)
+        at->bad_tries = KUBE_PATIENCE_TRIES;
+}
+
 void kube_judge_begin(struct kube_remote *at) {
     const struct kube_status *status = &at->status;
     _cleanup_json_ json_t *list = NULL;
@@ -128,4 +143,5 @@ void kube_judge_begin(struct kube_remote *at) {
             since && clock_parse(since, &reason->since_ms))
             at->verdict.reasons_count++;
     }
+    judge_begin_contact(at);
 }

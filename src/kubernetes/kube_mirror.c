@@ -33,6 +33,11 @@ void kube_mirror_begin(struct kube_mirror *m) {
     m->is_asked_for = true;
 }
 
+bool kube_mirror_is_complete(struct kube_mirror *m) {
+    LOCKED(&m->lock);
+    return m->is_complete;
+}
+
 bool kube_mirror_is_doubtful(struct kube_mirror *m) {
     LOCKED(&m->lock);
     return m->is_doubtful;

@@ -38,6 +38,8 @@ void kube_mirror_done(struct kube_mirror *mirror);
 struct k8s_watch_user kube_mirror_user(struct kube_mirror *mirror);
 /* Before the watch is started (again): it has not ended any more. The caller has made sure that it is this cluster that answers. */
 void kube_mirror_begin(struct kube_mirror *mirror);
+/* True once all nodes were told. */
+bool kube_mirror_is_complete(struct kube_mirror *mirror);
 /* Whether that is in doubt again, since a list has begun by itself. */
 bool kube_mirror_is_doubtful(struct kube_mirror *mirror);
 /* Says whether it is; before a question that settles it: false, so that a list that begins meanwhile is doubted. */

@@ -77,6 +77,7 @@ static int kube_take_lease(struct kube_remote *at, struct err *err) {
     if (rc)
         return rc;
     at->outcome = at->status.remote;
+    at->held_since_ms = clock_mono_ms();
     kube_judge_begin(at);
     LOCKED(&at->remote.lock);
     at->fence = fence;
@@ -304,6 +305,19 @@ static int kube_save_all(struct kube_remote *at, struct err *err) {
     return rc ? rc : err_move(err, last, &other);
 }
 
+static bool is_watch_under_way(struct kube_remote *at) {
+    LOCKED(&at->watching);
+    return at->is_watching && !kube_mirror_has_ended(&at->mirror, NULL);
+}
+
+/* Whoever has just taken the lease does not know the nodes yet. Where all else is well, what the replica before has judged stands until they are told: a hand-over
+ * makes no cluster unknown. */
+static bool is_beginning(struct kube_remote *at) {
+    const struct kube_readyz *readyz = &at->answers.readyz;
+    return at->outcome.state == REMOTE_OK && readyz->is_there && !readyz->failed_count && !kube_mirror_is_complete(&at->mirror) &&
+           is_watch_under_way(at) && clock_mono_ms() - at->held_since_ms < KUBE_PATIENCE_MS;
+}
+
 int kube_remote_save(struct remote *remote, struct err *err) {
     struct kube_remote *at = kube_remote_of(remote);
     struct err why = {0}, ended = {0};
@@ -315,6 +329,8 @@ int kube_remote_save(struct remote *remote, struct err *err) {
         kube_plan(at, 0);
         return 0;
     }
+    if (is_beginning(at))
+        return 0;
     int rc = kube_save_all(at, &why);
     if (rc == ERR_PRECONDITION || rc == ERR_NOT_FOUND) {
         kube_lose(at);

@@ -96,7 +96,7 @@ struct kube_remote;
 int kube_probe(struct kube_remote *at, struct err *err);
 /* After a 403: which right that was is asked at the next probe, not only when it is due. */
 void kube_probe_note_denied(struct kube_remote *at);
-/* At the beginning of a lease: takes over since when what is the way it is, from the replica before. */
+/* At the beginning of a lease: takes over since when what is the way it is, from the replica before, and that the server has been silent, or has refused us. */
 void kube_judge_begin(struct kube_remote *at);
 #define KUBE_REASON_OTHER "other_cluster" /* of the connection's state */
 /* Puts the verdict on all that is known into `out`; `nodes` NULL: they are not known. ERR_NOMEM. */
@@ -123,6 +123,7 @@ struct kube_remote {
     char *token;                  /* wiped */
     unsigned token_no, watch_token_no; /* which token that is, and with which the watch was begun */
     struct remote_status outcome; /* of the last contact */
+    int64_t held_since_ms;        /* monotonic clock: since when we have the lease */
     int64_t silent_since_ms;      /* wall clock: since when it does not answer; 0: it does */
     int64_t refused_since_ms;     /* wall clock: since when it refuses our token; 0: it does not */
     unsigned bad_tries;           /* in a row that ended like the last one */
