@@ -92,10 +92,17 @@ static void stop_watch(struct kube_remote *at) {
     at->is_watching = false;
 }
 
+/* The next one begins with a list of all nodes, since those that it would go on from are forgotten. */
+static void drop_watch(struct kube_remote *at) {
+    stop_watch(at);
+    LOCKED(&at->watching);
+    k8s_watch_free(STEAL(at->watch));
+    kube_mirror_clear(&at->mirror);
+}
+
 /* Lets go of everything: somebody else asks this cluster, or nobody any more. */
 static void kube_rest(struct kube_remote *at) {
-    stop_watch(at);
-    kube_mirror_clear(&at->mirror);
+    drop_watch(at);
     kube_answers_done(&at->answers);
     at->saved_version = 0;
     LOCKED(&at->remote.lock);
