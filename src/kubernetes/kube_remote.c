@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backoff.h"
 #include "clock.h"
 #include "str.h"
 #include "x509.h"
@@ -15,6 +16,11 @@
 #define CONTACT_SILENT_MS 15000 /* after more of them */
 #define SAVE_AGAIN_MS 60000     /* a status is written so often, also unchanged */
 #define REFUSED_AFTER_MS 60000  /* a server that starts says 401, too */
+#define WATCH_GOOD_MS 10000     /* a watch that ends earlier has failed */
+#define WATCH_FAILURES_MAX 3U   /* in a row, before that is told */
+
+/* Of a watch that fails again and again: what is too large is read each time, and more than once a minute that helps nobody. */
+static const struct backoff watch_retry = {.first_ms = 1000, .max_ms = 60000};
 
 struct kube_remote *kube_remote_of(struct remote *remote) {
     return (struct kube_remote *)(void *)remote;
@@ -98,6 +104,8 @@ static void drop_watch(struct kube_remote *at) {
     LOCKED(&at->watching);
     k8s_watch_free(STEAL(at->watch));
     kube_mirror_clear(&at->mirror);
+    at->watch_failures = 0;
+    at->watch_next_ms = 0;
 }
 
 /* Lets go of everything: somebody else asks this cluster, or nobody any more. */
@@ -191,6 +199,8 @@ static int kube_use_token(struct kube_remote *at, char *token, struct err *err) 
     secret_free(at->token);
     at->token = token;
     at->token_no++;
+    at->watch_failures = 0;
+    at->watch_next_ms = 0;
     return 0;
 }
 
@@ -292,6 +302,11 @@ static bool kube_nodes_are_due(struct kube_remote *at, uint64_t version) {
     return true;
 }
 
+/* Nodes that we may not see are not known, however they were. */
+static bool are_nodes_denied(const struct kube_remote *at) {
+    return at->watch_failures && at->watch_why.code == ERR_UPSTREAM_DENIED;
+}
+
 /* The status is written also where the nodes cannot be: it tells how the cluster is. */
 static int kube_save_all(struct kube_remote *at, struct err *err) {
     struct kube_node *items = NULL;
@@ -301,7 +316,7 @@ static int kube_save_all(struct kube_remote *at, struct err *err) {
     int rc = kube_mirror_copy(&at->mirror, &items, &nodes.count, &version, &why);
     if (rc && rc != ERR_NOT_FOUND)
         return err_move(err, rc, &why);
-    const bool has_nodes = !rc && !kube_mirror_is_doubtful(&at->mirror);
+    const bool has_nodes = !rc && !kube_mirror_is_doubtful(&at->mirror) && !are_nodes_denied(at);
     nodes.items = items;
     kube_age(at, items, nodes.count);
     rc = has_nodes && kube_nodes_are_due(at, version) ? kube_save_nodes(at, &nodes, err) : 0;
@@ -310,6 +325,11 @@ static int kube_save_all(struct kube_remote *at, struct err *err) {
     int last = kube_save_status(at, has_nodes ? &nodes : NULL, &other);
     kube_nodes_free(items, nodes.count);
     return rc ? rc : err_move(err, last, &other);
+}
+
+static bool is_end_of_watch_new(struct kube_remote *at) {
+    LOCKED(&at->watching);
+    return at->is_watching && kube_mirror_has_ended(&at->mirror, NULL);
 }
 
 static bool is_watch_under_way(struct kube_remote *at) {
@@ -327,10 +347,10 @@ static bool is_beginning(struct kube_remote *at) {
 
 int kube_remote_save(struct remote *remote, struct err *err) {
     struct kube_remote *at = kube_remote_of(remote);
-    struct err why = {0}, ended = {0};
+    struct err why = {0};
     if (!kube_is_holder(at))
         return 0;
-    if (at->outcome.state == REMOTE_OK && kube_mirror_has_ended(&at->mirror, &ended) && ended.code != ERR_UPSTREAM_DENIED)
+    if (at->outcome.state == REMOTE_OK && is_end_of_watch_new(at))
         kube_plan(at, CONTACT_SOON_MS);
     if (at->outcome.state == REMOTE_OK && kube_mirror_is_doubtful(&at->mirror)) {
         kube_plan(at, 0);
@@ -418,9 +438,8 @@ static bool is_silence(const struct kube_remote *at, int rc) {
     }
 }
 
-static void note_outcome(struct kube_remote *at, int rc, const struct err *why) {
+static void note_outcome(struct kube_remote *at, int rc, bool is_silent, const struct err *why) {
     const int64_t now_ms = clock_wall_ms();
-    const bool is_silent = is_silence(at, rc);
     const bool is_refused = rc == ERR_UNAUTHENTICATED;
     at->bad_tries = (is_silent && at->silent_since_ms) || (is_refused && at->refused_since_ms) ? at->bad_tries + 1 : 1;
     at->silent_since_ms = !is_silent ? 0 : at->silent_since_ms ? at->silent_since_ms : now_ms;
@@ -435,7 +454,9 @@ static void note_outcome(struct kube_remote *at, int rc, const struct err *why) 
     if (!is_refused)
         at->refused_since_ms = 0;
     const bool is_new_silence = is_silent && now_ms - at->silent_since_ms < KUBE_PATIENCE_MS;
-    kube_plan(at, is_new_silence ? CONTACT_SOON_MS : is_silent ? CONTACT_SILENT_MS : CONTACT_MS);
+    const int64_t pause_ms = is_new_silence ? CONTACT_SOON_MS : is_silent ? CONTACT_SILENT_MS : CONTACT_MS;
+    const int64_t asked_for_ms = why->retry_after_s * INT64_C(1000);
+    kube_plan(at, asked_for_ms > pause_ms ? asked_for_ms : pause_ms);
 }
 
 static int start_watch(struct kube_remote *at, struct err *err) {
@@ -446,36 +467,62 @@ static int start_watch(struct kube_remote *at, struct err *err) {
     const bool is_first = !at->watch;
     if (remote_is_retired(&at->remote))
         return err_set(err, ERR_CANCELED, "this connection is not ours any more");
-    if (at->is_watching)
+    if (at->is_watching || clock_mono_ms() < at->watch_next_ms)
         return 0;
     int rc = is_first ? k8s_watch_new(at->k->streams, &endpoint, &user, &at->watch, err) : 0;
     kube_mirror_begin(&at->mirror);
     rc = rc ? rc : k8s_watch_start(at->watch, at->token, err);
     at->is_watching = !rc;
     at->watch_token_no = at->token_no;
+    at->watch_began_ms = clock_mono_ms();
     return rc;
 }
 
-/* A watch that the server refuses says so by its end; that is an answer like that to a question, if it was begun with the token that we have now. It is told once: the
- * caller begins the watch again. */
-static int watch_take_end(struct kube_remote *at, struct err *err) {
+/* When the next watch begins: at once after one that was good, and after the first that was not. As the server says, where it does. */
+static void watch_plan(struct kube_remote *at, const struct err *why) {
+    const int64_t now_ms = clock_mono_ms(), asked_for_ms = why->retry_after_s * INT64_C(1000);
+    at->watch_failures = now_ms - at->watch_began_ms < WATCH_GOOD_MS ? at->watch_failures + 1 : 0;
+    const int64_t pause_ms = at->watch_failures ? backoff_delay_ms(&watch_retry, at->watch_failures - 1, 0) : 0;
+    at->watch_next_ms = now_ms + (asked_for_ms > pause_ms ? asked_for_ms : pause_ms);
+}
+
+/* The watch has ended; the caller begins the next one. A token that was renewed meanwhile is no reason to wait. Needs the lock of `watching`. */
+static void watch_take_end(struct kube_remote *at, const struct err *why) {
+    at->is_watching = false;
+    at->watch_next_ms = 0;
+    if (why->code == ERR_UNAUTHENTICATED && at->watch_token_no != at->token_no)
+        return;
+    watch_plan(at, why);
+    at->watch_why = *why;
+    if (why->code == ERR_UPSTREAM_DENIED)
+        kube_probe_note_denied(at);
+}
+
+/* A watch that the server refuses, or that fails again and again, says so by its end; that is an answer like that to a question, until a watch is good. What a 403 takes
+ * away is told with the right that is missing. */
+static int watch_outcome(struct kube_remote *at, struct err *err) {
     struct err why = {0};
     LOCKED(&at->watching);
-    if (!at->is_watching || !kube_mirror_has_ended(&at->mirror, &why))
-        return 0;
-    at->is_watching = false;
-    const bool is_refused = why.code == ERR_UNAUTHENTICATED && at->watch_token_no == at->token_no;
-    return is_refused || why.code == ERR_UPSTREAM_DENIED ? err_move(err, why.code, &why) : 0;
+    if (at->is_watching && kube_mirror_has_ended(&at->mirror, &why))
+        watch_take_end(at, &why);
+    else if (at->is_watching && clock_mono_ms() - at->watch_began_ms >= WATCH_GOOD_MS)
+        at->watch_failures = 0;
+    const int code = at->watch_failures ? at->watch_why.code : 0;
+    if (code == ERR_UNAUTHENTICATED || (code != ERR_UPSTREAM_DENIED && at->watch_failures > WATCH_FAILURES_MAX))
+        return err_move(err, code, &at->watch_why);
+    return 0;
 }
 
 static int renew_if_due(struct kube_remote *at, struct err *err) {
     return clock_wall_ms() >= at->status.token_renew_at_ms ? kube_renew_token(at, err) : 0;
 }
 
-/* What a 403 takes away is told with the right that is missing; the rest goes on. Nodes that we may not see are not known, however they were. */
-static int visit(struct kube_remote *at, struct err *err) {
+/* What a 403 takes away is told with the right that is missing; the rest goes on. *is_silent: the server does not answer. Trouble with token or watch beside good answers
+ * is told, and no silence. */
+static int visit(struct kube_remote *at, bool *is_silent, struct err *err) {
     struct err why = {0}, ended = {0};
     int rc = kube_probe(at, err);
+    *is_silent = is_silence(at, rc);
     if (rc)
         return rc;
     rc = renew_if_due(at, &why);
@@ -483,12 +530,7 @@ static int visit(struct kube_remote *at, struct err *err) {
         kube_probe_note_denied(at);
     else if (rc)
         return err_move(err, rc, &why);
-    rc = watch_take_end(at, &ended);
-    if (rc == ERR_UPSTREAM_DENIED) {
-        kube_probe_note_denied(at);
-        kube_mirror_clear(&at->mirror);
-        rc = 0;
-    }
+    rc = watch_outcome(at, &ended);
     err_clear(&why);
     int begun = start_watch(at, &why);
     return rc ? err_move(err, rc, &ended) : err_move(err, begun, &why);
@@ -502,7 +544,7 @@ static bool is_ours_alone(int rc) {
 static int kube_contact(struct remote *remote, struct err *err) {
     struct kube_remote *at = kube_remote_of(remote);
     struct err why = {0};
-    bool is_other = false;
+    bool is_other = false, is_silent = false;
     if (!kube_is_holder(at)) {
         kube_rest(at);
         int rc = kube_take_lease(at, &why);
@@ -512,14 +554,14 @@ static int kube_contact(struct remote *remote, struct err *err) {
     int rc = at->client ? 0 : kube_read_token(at, &is_other, &why);
     if (rc && rc != ERR_UNAUTHENTICATED)
         return err_move(err, rc, &why);
-    rc = rc ? rc : visit(at, &why);
+    rc = rc ? rc : visit(at, &is_silent, &why);
     if (rc == ERR_UNAUTHENTICATED && !kube_read_token(at, &is_other, NULL) && is_other) {
         err_clear(&why);
-        rc = visit(at, &why);
+        rc = visit(at, &is_silent, &why);
     }
     if (is_ours_alone(rc))
         return err_move(err, rc, &why);
-    note_outcome(at, rc, &why);
+    note_outcome(at, rc, is_silent, &why);
     return kube_remote_save(remote, err);
 }
 

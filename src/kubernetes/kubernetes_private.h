@@ -120,13 +120,16 @@ struct kube_remote {
     bool is_watching;        /* it was started; the mirror tells whether it has ended since, of which the job takes notice */
 
     /* the job's own: one job at a time runs for a remote */
-    char *token;                  /* wiped */
-    unsigned token_no, watch_token_no; /* which token that is, and with which the watch was begun */
-    struct remote_status outcome; /* of the last contact */
-    int64_t held_since_ms;        /* monotonic clock: since when we have the lease */
-    int64_t silent_since_ms;      /* wall clock: since when it does not answer; 0: it does */
-    int64_t refused_since_ms;     /* wall clock: since when it refuses our token; 0: it does not */
-    unsigned bad_tries;           /* in a row that ended like the last one */
+    char *token;                           /* wiped */
+    unsigned token_no, watch_token_no;     /* which token that is, and with which the watch was begun */
+    int64_t watch_began_ms, watch_next_ms; /* monotonic clock: when the watch was begun; before which it is not begun again */
+    unsigned watch_failures;               /* watches in a row that ended soon after they had begun, */
+    struct err watch_why;                  /* the last one for this */
+    struct remote_status outcome;          /* of the last contact */
+    int64_t held_since_ms;                 /* monotonic clock: since when we have the lease */
+    int64_t silent_since_ms;               /* wall clock: since when it does not answer; 0: it does */
+    int64_t refused_since_ms;              /* wall clock: since when it refuses our token; 0: it does not */
+    unsigned bad_tries;                    /* in a row that ended like the last one */
     struct kube_answers answers;
     struct kube_verdict verdict; /* the last one */
     struct kube_mirror mirror;   /* has a lock of its own */
