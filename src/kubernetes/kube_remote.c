@@ -261,14 +261,13 @@ static int kube_write_status(struct kube_remote *at, struct kube_status *fresh, 
     return 0;
 }
 
-/* A kubelet that is silent for long is not known to be Ready any more, whatever was said last. By the server's clock. */
-static void kube_age(const struct kube_remote *at, struct kube_node *nodes, size_t count) {
-    const int64_t now_s = (clock_wall_ms() + at->answers.skew_ms) / 1000;
-    for (size_t i = 0; i < count; i++) {
-        struct kube_condition *ready = &nodes[i].conditions[KUBE_NODE_READY];
-        if (ready->heartbeat_s && now_s - ready->heartbeat_s > KUBE_HEARTBEAT_S)
-            ready->truth = KUBE_UNKNOWN;
-    }
+/* By the server's clock, if it tells the time. */
+static int kube_age(const struct kube_remote *at, struct kube_node *nodes, size_t count, struct err *err) {
+    const int64_t now_s = (clock_wall_ms() + (at->answers.has_clock ? at->answers.skew_ms : 0)) / 1000;
+    int rc = 0;
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = kube_health_age_node(&nodes[i], now_s, err);
+    return rc;
 }
 
 static int kube_save_nodes(struct kube_remote *at, const struct kube_nodes *nodes, struct err *err) {
@@ -318,8 +317,9 @@ static int kube_save_all(struct kube_remote *at, struct err *err) {
         return err_move(err, rc, &why);
     const bool has_nodes = !rc && !kube_mirror_is_doubtful(&at->mirror) && !are_nodes_denied(at);
     nodes.items = items;
-    kube_age(at, items, nodes.count);
-    rc = has_nodes && kube_nodes_are_due(at, version) ? kube_save_nodes(at, &nodes, err) : 0;
+    rc = kube_age(at, items, nodes.count, err);
+    if (!rc && has_nodes && kube_nodes_are_due(at, version))
+        rc = kube_save_nodes(at, &nodes, err);
     if (rc)
         at->saved_version = 0;
     int last = kube_save_status(at, has_nodes ? &nodes : NULL, &other);

@@ -151,10 +151,27 @@ static int64_t server_s(const struct kube_facts *f) {
 }
 
 /* NetworkUnavailable does not age: no kubelet writes it, but the network plugin, once. */
+static bool is_old(const struct kube_node *n, enum kube_node_condition which, int64_t now_s) {
+    return which != KUBE_NODE_NETWORK_UNAVAILABLE && now_s - n->conditions[which].heartbeat_s > KUBE_HEARTBEAT_S;
+}
+
 static enum kube_truth condition_now(const struct kube_facts *f, const struct kube_node *n, enum kube_node_condition which) {
     const struct kube_condition *c = &n->conditions[which];
-    const bool is_fresh = which == KUBE_NODE_NETWORK_UNAVAILABLE || server_s(f) - c->heartbeat_s <= KUBE_HEARTBEAT_S;
-    return c->is_there && is_fresh ? c->truth : KUBE_UNKNOWN;
+    return c->is_there && !is_old(n, which, server_s(f)) ? c->truth : KUBE_UNKNOWN;
+}
+
+int kube_health_age_node(struct kube_node *node, int64_t now_s, struct err *err) {
+    for (enum kube_node_condition which = 0; which < KUBE_NODE_CONDITIONS; which++) {
+        struct kube_condition *c = &node->conditions[which];
+        if (!c->is_there || c->truth == KUBE_UNKNOWN || !is_old(node, which, now_s))
+            continue;
+        int rc = str_replace(&c->reason, "NodeStatusUnknown", err);
+        if (rc)
+            return rc;
+        c->truth = KUBE_UNKNOWN;
+        c->transition_s = c->heartbeat_s ? c->heartbeat_s + KUBE_HEARTBEAT_S : 0;
+    }
+    return 0;
 }
 
 static bool is_node_ready(const struct kube_facts *f, const struct kube_node *n) {

@@ -105,6 +105,10 @@ struct kube_verdict {
 /* Judges. `before` is the verdict before, whose reasons and state keep their since while they last; NULL: there is none. `out` may not be `before`. */
 void kube_health_judge(const struct kube_facts *facts, const struct kube_verdict *before, struct kube_verdict *out);
 
+/* Makes conditions of a node whose heartbeat is older than KUBE_HEARTBEAT_S unknown, as the verdict takes them, since they are so, with the reason that Kubernetes' node
+ * controller gives (k8s.io/kubernetes pkg/controller/nodelifecycle). `now_s`: the server's clock. ERR_NOMEM. */
+int kube_health_age_node(struct kube_node *node, int64_t now_s, struct err *err);
+
 /* What of a verdict is kept and rolled up: the reasons that make its state, joined. *out (uninitialised) is given back by kube_summary_done, and written on success
  * only. ERR_NOMEM. */
 int kube_health_sum_up(const struct kube_verdict *verdict, struct kube_summary *out, struct err *err);

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "kube_health.h"
+#include "str.h"
 
 #define NOW 1796032800000 /* 2026-11-30T10:00:00Z */
 #define NOW_S (NOW / 1000)
@@ -622,6 +623,34 @@ static void the_summary_joins_the_worst(void **state) {
     kube_summary_done(NULL);
 }
 
+/* -- what lists show of a node ------------------------------------------------------------------------------------------- */
+
+static char *made(const char *text) {
+    char *copy = NULL;
+    assert_int_equal(str_replace(&copy, text, NULL), 0);
+    return copy;
+}
+
+static void a_silent_node_is_shown_as_it_is_judged(void **state) {
+    struct kube_node node = {.name = made("w-0")};
+    (void)state;
+    set_condition(&node, KUBE_NODE_READY, KUBE_TRUE);
+    set_condition(&node, KUBE_NODE_DISK_PRESSURE, KUBE_TRUE);
+    set_condition(&node, KUBE_NODE_NETWORK_UNAVAILABLE, KUBE_FALSE);
+    node.conditions[KUBE_NODE_READY].reason = made("KubeletReady");
+    assert_int_equal(kube_health_age_node(&node, NOW_S, NULL), 0);
+    assert_int_equal(node.conditions[KUBE_NODE_READY].truth, KUBE_TRUE);
+    assert_string_equal(node.conditions[KUBE_NODE_READY].reason, "KubeletReady");
+    assert_int_equal(kube_health_age_node(&node, NOW_S - 30 + KUBE_HEARTBEAT_S + 1, NULL), 0);
+    assert_int_equal(node.conditions[KUBE_NODE_READY].truth, KUBE_UNKNOWN);
+    assert_int_equal(node.conditions[KUBE_NODE_READY].transition_s, NOW_S - 30 + KUBE_HEARTBEAT_S);
+    assert_string_equal(node.conditions[KUBE_NODE_READY].reason, "NodeStatusUnknown");
+    assert_int_equal(node.conditions[KUBE_NODE_DISK_PRESSURE].truth, KUBE_UNKNOWN);
+    assert_int_equal(node.conditions[KUBE_NODE_NETWORK_UNAVAILABLE].truth, KUBE_FALSE);
+    assert_false(node.conditions[KUBE_NODE_PID_PRESSURE].is_there);
+    kube_node_done(&node);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_follow_from_the_table),
@@ -632,6 +661,7 @@ int main(void) {
         cmocka_unit_test(time_alone_changes_no_text),
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(the_summary_joins_the_worst),
+        cmocka_unit_test(a_silent_node_is_shown_as_it_is_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
