@@ -513,8 +513,10 @@ static int watch_outcome(struct kube_remote *at, struct err *err) {
     return 0;
 }
 
+/* Without etcd no token is made: the question would keep a thread for nothing, and there is half a day left. */
 static int renew_if_due(struct kube_remote *at, struct err *err) {
-    return clock_wall_ms() >= at->status.token_renew_at_ms ? kube_renew_token(at, err) : 0;
+    const bool is_due = clock_wall_ms() >= at->status.token_renew_at_ms && at->answers.readyz.etcd != KUBE_FALSE;
+    return is_due ? kube_renew_token(at, err) : 0;
 }
 
 /* What a 403 takes away is told with the right that is missing; the rest goes on. *is_silent: the server does not answer. Trouble with token or watch beside good answers
