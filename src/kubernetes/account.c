@@ -21,14 +21,23 @@
 #define TOKEN_LIFE_S 86400
 #define NAMESPACE_GOES_MS 15000
 
+static bool account_is_known(struct kubernetes *k, char out[KUBE_ACCOUNT_BYTES]) {
+    LOCKED(&k->lock);
+    memcpy(out, k->account, KUBE_ACCOUNT_BYTES);
+    return out[0];
+}
+
 int kube_account_name(struct kubernetes *k, char out[KUBE_ACCOUNT_BYTES], struct err *err) {
     char installation[UUID_TEXT_BYTES] = "";
+    if (account_is_known(k, out))
+        return 0;
+    int rc = installation_store_load(k->options.runtime->store, installation, err);
+    if (rc)
+        return rc;
+    (void)snprintf(out, KUBE_ACCOUNT_BYTES, "kaas-%.8s", installation);
     LOCKED(&k->lock);
-    int rc = k->account[0] ? 0 : installation_store_load(k->options.runtime->store, installation, err);
-    if (!rc && !k->account[0])
-        (void)snprintf(k->account, sizeof(k->account), "kaas-%.8s", installation);
-    memcpy(out, k->account, KUBE_ACCOUNT_BYTES);
-    return rc;
+    memcpy(k->account, out, KUBE_ACCOUNT_BYTES);
+    return 0;
 }
 
 /* -- what it may do ---------------------------------------------------------------------------------------------------------- */
@@ -206,6 +215,12 @@ static void account_tie(json_t *object, const char *account, const char *uid) {
                            "uid", uid));
 }
 
+/* The server has said that it did nothing. Any other failure leaves open whether it did. */
+static bool account_is_refusal(int rc) {
+    return rc == ERR_UNAUTHENTICATED || rc == ERR_UPSTREAM_DENIED || rc == ERR_NOT_FOUND || rc == ERR_CONFLICT ||
+           rc == ERR_UNPROCESSABLE || rc == ERR_TOO_MANY;
+}
+
 /* Server-side apply: makes it, or brings it into this form. */
 static int account_apply(struct k8s_client *client, const char *account, int object, const char *uid, struct kube_made *made,
                          char uid_of_it[UUID_TEXT_BYTES], struct err *err) {
@@ -220,11 +235,14 @@ static int account_apply(struct k8s_client *client, const char *account, int obj
                                            .type = "application/apply-patch+yaml", /* JSON is YAML */
                                            .body = body,
                                            .is_created = &is_created};
-    int rc = kube_ask(client, &question, &answer, err);
+    struct err why = {0};
+    int rc = kube_ask(client, &question, &answer, &why);
     const char *told = rc ? NULL : json_get_string(json_object_get(answer, "metadata"), "uid");
-    if (rc)
-        return rc;
     made->bits |= is_created ? 1U << object : 0;
+    if (!account_is_refusal(rc) && object != OBJECT_NAMESPACE)
+        made->touched |= 1U << object;
+    if (rc)
+        return err_move(err, rc, &why);
     if (!uuid_is_valid(told))
         return err_set(err, ERR_PROTOCOL, "the %s that was just made has no uid", account_objects[object].noun);
     memcpy(uid_of_it, told, UUID_TEXT_BYTES);
@@ -291,11 +309,11 @@ static struct finding account_finding(int object, const char *account) {
     return f;
 }
 
-void kube_account_undo(struct k8s_client *client, const char *account, const struct kube_made *made, struct findings *steps) {
+void kube_account_undo(struct k8s_client *client, const char *account, unsigned objects, struct findings *steps) {
     for (int i = OBJECTS; i-- > 0;) {
         struct finding f = account_finding(i, account);
         struct err why = {0};
-        if (!(made->bits & 1U << i) || !account_delete(client, account, i, &why))
+        if (!(objects & 1U << i) || !account_delete(client, account, i, &why))
             continue;
         finding_say(&f, FINDING_FAILED, "was made and could not be taken back: %s", why.text);
         finding_advise(&f, "delete it in the cluster by hand");

@@ -540,14 +540,25 @@ static int connect_store(struct connecting *c, const struct actor *actor, char c
     return rc;
 }
 
+/* A connection that exists needs what was there before. Else all objects of our name are what we have made, now or when something like this went wrong before, unless
+ * somebody else has connected this cluster in the same moment. */
+static unsigned connect_count_undo(const struct connecting *c) {
+    _cleanup_(kube_connection_free) struct kube_connection *other = NULL;
+    if (c->known)
+        return c->made.bits;
+    const bool has_rival = !kube_store_load_by_uid(c->k->options.runtime->store, c->connection.cluster_uid, &other, NULL);
+    return has_rival ? 0 : c->made.bits | c->made.touched;
+}
+
 /* By a client of its own: a stop has ended the calls of the other. */
 static void connect_undo(struct connecting *c, struct findings *steps) {
     _cleanup_(k8s_client_free) struct k8s_client *client = NULL;
     struct k8s_endpoint endpoint = connect_endpoint(c);
     endpoint.connect_timeout_ms = endpoint.call_timeout_ms = CONNECT_UNDO_MS;
-    int rc = k8s_client_new(&endpoint, c->given.token, &client, NULL);
+    const unsigned objects = connect_count_undo(c);
+    int rc = objects ? k8s_client_new(&endpoint, c->given.token, &client, NULL) : ERR_NOT_FOUND;
     if (!rc)
-        kube_account_undo(client, c->account, &c->made, steps);
+        kube_account_undo(client, c->account, objects, steps);
 }
 
 int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const struct kube_wish *wish, struct findings *steps,
@@ -558,7 +569,7 @@ int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const st
     int rc = connect_run_steps(&c, steps, err);
     if (!rc && !wish->is_dry_run)
         rc = connect_store(&c, actor, cluster_id, err);
-    if (rc && c.made.bits)
+    if (rc && c.made.touched)
         connect_undo(&c, steps);
     connecting_done(&c);
     return rc;

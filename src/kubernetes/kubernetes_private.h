@@ -42,7 +42,9 @@ int kube_account_name(struct kubernetes *k, char out[KUBE_ACCOUNT_BYTES], struct
 
 /* Which of the objects were made just now, a bit each. */
 struct kube_made {
-    unsigned bits;
+    unsigned bits; /* made for sure */
+    unsigned
+        touched; /* these, those that were there and were brought into form, and those of which the answer was lost; never the namespace, which others may use */
 };
 /* Whether the credential is taken at all. Errors of k8s_call. */
 int kube_account_check_sign_in(struct k8s_client *client, struct err *err);
@@ -50,8 +52,8 @@ int kube_account_check_sign_in(struct k8s_client *client, struct err *err);
 int kube_account_check_maker(struct k8s_client *client, struct err *err);
 /* Makes our objects, or brings them into the form that they are to have. On an error `made` tells what is to be taken back. Errors of k8s_call. */
 int kube_account_make(struct k8s_client *client, const char *account, struct kube_made *made, struct err *err);
-/* Takes back what was made; what cannot be is appended as a finding. */
-void kube_account_undo(struct k8s_client *client, const char *account, const struct kube_made *made, struct findings *steps);
+/* Takes back what was made, `objects` in bits as in kube_made; what cannot be is appended as a finding. */
+void kube_account_undo(struct k8s_client *client, const char *account, unsigned objects, struct findings *steps);
 /* A new token of our account. *token is freed by secret_free; *until_ms is its end by the server's word (wall clock). Errors of k8s_call; ERR_PROTOCOL. */
 int kube_account_get_token(struct k8s_client *client, const char *account, char **token, int64_t *until_ms, struct err *err);
 /* The rules that our role has lost, "nodes: list, watch" a line each, with the feature that goes with each. *missing is malloc'ed, NULL: none. Errors of k8s_call. */

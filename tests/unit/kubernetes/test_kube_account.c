@@ -17,6 +17,7 @@ static struct {
     json_t *objects;       /* by path */
     const char *denies;    /* a part of a path: calls to it are answered by 403 */
     const char *forbidden; /* "verb resource": an access review says no to it */
+    const char *loses;     /* a part of a path: what is asked there is done, and the answer never comes */
     unsigned uids;
 } server;
 
@@ -71,8 +72,10 @@ static int serve(void *conn, const struct http_exchange *exchange, struct strbuf
         return answer(
             reply, status, 201,
             json_pack("{s:{s:s, s:s}}", "status", "token", "secret-token", "expirationTimestamp", "2026-01-02T00:00:00Z"));
-    if (str_eq(exchange->method, "PATCH"))
-        return keep(path, body, reply, status);
+    if (str_eq(exchange->method, "PATCH")) {
+        (void)keep(path, body, reply, status);
+        return server.loses && strstr(path, server.loses) ? err_set(err, ERR_TIMEOUT, "no answer") : 0;
+    }
     json_t *found = json_object_get(server.objects, path);
     if (!found)
         return answer_failure(reply, status, 404, "NotFound");
@@ -162,7 +165,7 @@ static void a_namespace_of_somebody_else_is_left_alone(void **state) {
              json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", "u", "labels", "app.kubernetes.io/managed-by", "Helm"));
     assert_int_equal(kube_account_make(client, ACCOUNT, &made, NULL), 0);
     assert_null(owner_of("/api/v1/namespaces/kaas-system"));
-    kube_account_undo(client, ACCOUNT, &made, &steps);
+    kube_account_undo(client, ACCOUNT, made.bits, &steps);
     assert_int_equal(json_object_size(server.objects), 1);
 }
 
@@ -174,20 +177,46 @@ static void what_was_made_is_taken_back_and_nothing_else(void **state) {
     server.denies = "/rolebindings/";
     assert_int_equal(kube_account_make(client, ACCOUNT, &first, &err), ERR_UPSTREAM_DENIED);
     assert_int_equal(json_object_size(server.objects), 5);
-    kube_account_undo(client, ACCOUNT, &first, &steps);
+    kube_account_undo(client, ACCOUNT, first.bits, &steps);
     assert_int_equal(json_object_size(server.objects), 0);
     server.denies = NULL;
     assert_int_equal(kube_account_make(client, ACCOUNT, &first, NULL), 0);
     assert_int_equal(kube_account_make(client, ACCOUNT, &second, NULL), 0); /* again, in place */
     assert_int_equal(second.bits, 0);
-    kube_account_undo(client, ACCOUNT, &second, &steps);
+    kube_account_undo(client, ACCOUNT, second.bits, &steps);
     assert_int_equal(json_object_size(server.objects), 6);
     assert_int_equal(steps.count, 0);
     server.denies = "/clusterroles/";
-    kube_account_undo(client, ACCOUNT, &first, &steps);
+    kube_account_undo(client, ACCOUNT, first.bits, &steps);
     assert_int_equal(steps.count, 1); /* what stays is told */
     assert_string_equal(steps.items[0].title, "cluster role");
     findings_done(&steps);
+}
+
+/* Nobody knows then whether the server did it. */
+static void what_was_made_without_an_answer_is_taken_back(void **state) {
+    struct kube_made made = {0};
+    struct findings steps = {0};
+    (void)state;
+    server.loses = "/roles/";
+    assert_int_equal(kube_account_make(client, ACCOUNT, &made, NULL), ERR_TIMEOUT);
+    assert_non_null(json_object_get(server.objects, RBAC "namespaces/kube-system/roles/" ACCOUNT));
+    kube_account_undo(client, ACCOUNT, made.bits | made.touched, &steps);
+    assert_int_equal(json_object_size(server.objects), 0);
+    assert_int_equal(steps.count, 0);
+}
+
+/* One that several installations share is not known to be ours alone. */
+static void a_namespace_is_taken_back_only_if_it_was_made_for_sure(void **state) {
+    struct kube_made made = {0};
+    struct findings steps = {0};
+    (void)state;
+    json_put(server.objects, "/api/v1/namespaces/kaas-system",
+             json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", "00000000-0000-4000-8000-00000000abcd", "labels",
+                       "app.kubernetes.io/managed-by", "kaas"));
+    assert_int_equal(kube_account_make(client, ACCOUNT, &made, NULL), 0);
+    kube_account_undo(client, ACCOUNT, made.bits | made.touched, &steps);
+    assert_int_equal(json_object_size(server.objects), 1);
 }
 
 /* -- rights and token -------------------------------------------------------------------------------------------------------------- */
@@ -271,6 +300,8 @@ int main(void) {
         CASE(the_rules_are_the_least),
         CASE(a_namespace_of_somebody_else_is_left_alone),
         CASE(what_was_made_is_taken_back_and_nothing_else),
+        CASE(what_was_made_without_an_answer_is_taken_back),
+        CASE(a_namespace_is_taken_back_only_if_it_was_made_for_sure),
         CASE(who_may_not_make_it_is_told_what_is_missing),
         CASE(a_right_that_was_lost_is_named_with_its_feature),
         CASE(a_token_comes_with_its_end),
