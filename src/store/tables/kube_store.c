@@ -133,17 +133,20 @@ int kube_store_delete(struct store *store, const char *cluster_id, int64_t versi
                               err);
 }
 
-/* The record says the version that the API server says, whoever typed another one. */
+/* The record says the version that the API server says, whoever typed another one. Lists show that, also where they show nothing else that is new. */
 static int kube_store_follow_status(struct store_tx *tx, const struct record_write *write, struct err *err) {
     const struct kube_status *status = write->record;
     const struct secret_place token = kube_store_place(status->cluster_id);
+    uint64_t changed = 0;
     int rc = write->arg ? secret_tx_put(tx, &token, write->arg, err) : 0;
     if (rc || !status->version)
         return rc;
-    return db_run(
-        store_tx_conn(tx),
-        "UPDATE clusters SET kubernetes_version = ?, version_no = version_no + 1 WHERE id = ? AND kubernetes_version <> ?",
-        DB_ARGS(db_text(status->version), db_text(status->cluster_id), db_text(status->version)), NULL, err);
+    rc =
+        db_run(store_tx_conn(tx),
+               "UPDATE clusters SET kubernetes_version = ?, version_no = version_no + 1 WHERE id = ? AND kubernetes_version <> ?",
+               DB_ARGS(db_text(status->version), db_text(status->cluster_id), db_text(status->version)), &changed, err);
+    return rc || !changed || write->change == CHANGE_CLUSTER ? rc
+                                                             : store_tx_note_change(tx, CHANGE_CLUSTER, status->cluster_id, err);
 }
 
 int kube_store_save_status(struct store *store, struct kube_status *status, const struct secret_value *token,

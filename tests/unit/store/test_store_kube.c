@@ -171,6 +171,25 @@ static void test_a_status_is_written_by_the_holder_of_the_lease(void **state) {
     kube_status_free(status);
 }
 
+static void test_a_version_that_was_typed_gives_way_and_replicas_hear_of_it(void **state) {
+    _cleanup_(kube_status_free) struct kube_status *status = NULL;
+    _cleanup_(cluster_free) struct cluster *read = NULL;
+    struct err err = {0};
+    (void)state;
+    connect();
+    ASSERT_OK(kube_store_load_status(store, CLUSTER, &status, &err), &err);
+    assert_int_equal(str_replace(&status->version, "1.36.3", NULL), 0);
+    ASSERT_OK(kube_store_save_status(store, status, NULL, &fence, false, &err), &err);
+    (void)fixture_count_changes(store, &positions, CHANGE_CLUSTER);
+    ASSERT_OK(kube_store_save_status(store, status, NULL, &fence, false, &err), &err);
+    assert_int_equal(fixture_count_changes(store, &positions, CHANGE_CLUSTER), 0);
+    fixture_exec("UPDATE clusters SET kubernetes_version = '1.2.3'");
+    ASSERT_OK(kube_store_save_status(store, status, NULL, &fence, false, &err), &err);
+    assert_int_equal(fixture_count_changes(store, &positions, CHANGE_CLUSTER), 1);
+    ASSERT_OK(cluster_store_load(store, CLUSTER, &read, &err), &err);
+    assert_string_equal(read->kubernetes_version, "1.36.3");
+}
+
 static void test_a_connected_cluster_is_not_removed(void **state) {
     struct err err = {0};
     (void)state;
@@ -526,6 +545,7 @@ int main(void) {
         TEST(test_a_cluster_comes_with_its_connection_or_not_at_all),
         TEST(test_credentials_are_replaced_in_place),
         TEST(test_a_status_is_written_by_the_holder_of_the_lease),
+        TEST(test_a_version_that_was_typed_gives_way_and_replicas_hear_of_it),
         TEST(test_a_connected_cluster_is_not_removed),
         TEST(test_nodes_are_those_of_kubernetes_and_those_declared),
         TEST(test_disconnecting_leaves_what_was_declared),
