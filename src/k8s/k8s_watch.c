@@ -15,6 +15,9 @@
 #include "str.h"
 
 #define PAGE_NODES 250
+#define PAGES_MAX          \
+    (2U * (K8S_NODES_MAX / \
+           PAGE_NODES)) /* of one list: a server gives as many nodes a page as it is asked for, as long as there are some */
 #define REFUSAL_BYTES_MAX (64UL * 1024) /* of the body of an answer that is not 200; the rest is not kept */
 #define WATCH_S 600                     /* after which the server shall end a watch, which is then asked for anew */
 #define EXPIRED_MAX 3U                  /* times in a row, without a list that is complete */
@@ -48,9 +51,9 @@ struct k8s_watch {
     enum k8s_phase phase;
     char resource_version[K8S_VERSION_BYTES_MAX + 1]; /* up to which all is told; "": no list is complete */
     char *continue_token;                             /* of the next page; NULL: the first */
-    unsigned nodes,
-        expired;    /* nodes told of the list; times that the server had forgotten a version, since a list was complete */
-    bool has_begun; /* the user was told that a list begins */
+    unsigned nodes, pages;                            /* told of the list */
+    unsigned expired; /* times that the server had forgotten a version, since a list was complete */
+    bool has_begun;   /* the user was told that a list begins */
     struct k8s_frames frames;
     struct strbuf body;     /* of a page, or of a refusal */
     int64_t began_ms;       /* the transfer */
@@ -177,7 +180,7 @@ static int k8s_watch_on_data(void *arg, long status, const void *bytes, size_t n
 static void k8s_watch_from_scratch(struct k8s_watch *watch) {
     free(STEAL(watch->continue_token));
     watch->resource_version[0] = '\0';
-    watch->nodes = 0;
+    watch->nodes = watch->pages = 0;
     watch->has_begun = false;
     watch->phase = watch->has_watch_list ? K8S_INITIAL : K8S_LIST;
 }
@@ -190,6 +193,9 @@ static int k8s_watch_take_page(struct k8s_watch *watch, struct err *err) {
         rc = k8s_watch_take_version(watch, meta.resource_version, err);
     if (!rc && meta.continue_token && (!k8s_is_plain(meta.continue_token) || str_eq(meta.continue_token, watch->continue_token)))
         rc = err_set(err, ERR_PROTOCOL, "Kubernetes at %s tells a continue token that does not lead on", watch->place.base);
+    if (!rc && meta.continue_token && ++watch->pages == PAGES_MAX)
+        rc = err_set(err, ERR_TOO_LARGE, "the list of nodes of Kubernetes at %s does not end: %u pages", watch->place.base,
+                     PAGES_MAX);
     if (!rc) {
         free(watch->continue_token);
         watch->continue_token = STEAL(meta.continue_token);

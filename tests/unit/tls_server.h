@@ -31,7 +31,7 @@ void test_cert_done(struct test_cert *c);
 /* A PEM text as people have it: what stands before it, and at the end of each line. Caller frees. */
 char *test_pem_dress(const char *pem, const char *before, const char *line_end);
 
-#define TLS_SERVER_CONNECTIONS_MAX 64
+#define TLS_SERVER_CONNECTIONS_MAX 128
 
 /* Paths: /hello /echo /whoami (client certificate) /silent /drip /flood /flood-headers /close (drops the connection after the answer)
  * /hang-up (drops it without an answer) /cut (announces more than it sends) /interim (100 before 200) /coded (gzip, unasked) /plain

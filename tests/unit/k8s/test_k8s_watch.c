@@ -366,6 +366,24 @@ static void test_a_token_that_leads_nowhere(void **state) {
     world_end(&world);
 }
 
+/* Each page is empty and promises another one. */
+static void test_pages_without_end(void **state) {
+    (void)state;
+    enum { PAGES = 80, BEGIN = 2 };
+    static struct step steps[BEGIN + PAGES] = {
+        {FIRST_LIST, PROTOBUF_REFUSED, 0},
+        {FIRST_LIST, STATUS("400", "BadRequest", "unknown parameter"), 0},
+    };
+    for (size_t i = BEGIN; i < UNIT_COUNT(steps); i++)
+        steps[i] =
+            (struct step){"/api/v1/nodes?limit=250",
+                          i % 2 ? BODY(PAGE("40", ",\"continue\":\"a\"", "")) : BODY(PAGE("40", ",\"continue\":\"b\"", "")), 0};
+    struct world world;
+    world_begin(&world, steps, UNIT_COUNT(steps));
+    assert_over(&world, ERR_TOO_LARGE, "does not end");
+    world_end(&world);
+}
+
 /* Stopped at any moment of a list that ends and begins anew: nothing is told afterwards, and a start works. */
 static void test_stopped_at_any_moment(void **state) {
     (void)state;
@@ -423,6 +441,7 @@ int main(void) {
         cmocka_unit_test(test_bad_answers),
         cmocka_unit_test(test_no_protobuf_after_all),
         cmocka_unit_test(test_a_token_that_leads_nowhere),
+        cmocka_unit_test(test_pages_without_end),
         cmocka_unit_test(test_stopped_at_any_moment),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
