@@ -111,12 +111,19 @@ static void connecting_done(struct connecting *c) {
 /* An address with CA and token is a kubeconfig that somebody has taken apart. */
 static int connect_take_parts(struct connecting *c, struct err *err) {
     const struct kube_wish *w = c->wish;
-    c->given = (struct kubeconfig){.url = str_dup(w->address), .ca_pem = str_dup(w->ca_pem), .token = str_dup(w->token)};
+    struct err why = {0};
+    c->given = (struct kubeconfig){.url = str_dup(w->address), .token = str_dup(w->token)};
     if (!w->address || !w->token) {
         (void)err_set(err, ERR_UNPROCESSABLE, "neither a kubeconfig nor an address with a token is given");
         return err_remedy(err, "give the kubeconfig of an administrator of the cluster");
     }
-    return c->given.url && c->given.token && (c->given.ca_pem || !w->ca_pem) ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+    if (!c->given.url || !c->given.token)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    int rc = w->ca_pem ? x509_bundle(w->ca_pem, &c->given.ca_pem, &why) : 0; /* people put keys into such files */
+    if (rc != ERR_UNPROCESSABLE)
+        return err_move(err, rc, &why);
+    (void)err_set(err, rc, "ca_pem: %s", why.text);
+    return err_remedy(err, "give the cluster's CA as PEM: /etc/kubernetes/pki/ca.crt on a control plane of kubeadm");
 }
 
 static int connect_load_known(struct connecting *c, struct err *err) {
