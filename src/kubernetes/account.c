@@ -328,13 +328,17 @@ int kube_account_get_token(struct k8s_client *client, const char *account, char 
     _cleanup_json_ json_t *answer = NULL;
     json_t *body = json_pack("{s:s, s:s, s:{s:i}}", "apiVersion", "authentication.k8s.io/v1", "kind", "TokenRequest", "spec",
                              "expirationSeconds", TOKEN_LIFE_S);
-    const struct kube_question question = {.method = "POST", .path = path, .type = "application/json", .body = body};
+    int64_t date_ms = 0;
+    const struct kube_question question = {
+        .method = "POST", .path = path, .type = "application/json", .body = body, .date_ms = &date_ms};
     int rc = path && body ? kube_ask(client, &question, &answer, err) : err_set(err, ERR_NOMEM, "out of memory");
     json_t *status = json_object_get(answer, "status"), *value = json_object_get(status, "token");
     if (rc)
         return rc;
     if (str_empty(json_string_value(value)) || !clock_parse(json_get_string(status, "expirationTimestamp"), until_ms))
         rc = err_set(err, ERR_PROTOCOL, "the answer to a request for a token has none, or no end of it");
+    else if (date_ms)
+        *until_ms += clock_wall_ms() - date_ms;
     *token = rc ? NULL : str_dup(json_string_value(value));
     json_wipe_string(value);
     return rc || *token ? rc : err_set(err, ERR_NOMEM, "out of memory");

@@ -32,8 +32,11 @@ int kube_ask(struct k8s_client *client, const struct kube_question *q, json_t **
     *answer = NULL;
     if (sent && json_write(sent, &body, err))
         return err->code;
-    const struct k8s_call call = {
-        .method = q->method, .path = q->path, .body_type = sent ? q->type : NULL, .body = sent ? &body : NULL};
+    const struct k8s_call call = {.method = q->method,
+                                  .path = q->path,
+                                  .body_type = sent ? q->type : NULL,
+                                  .body = sent ? &body : NULL,
+                                  .date_ms = q->date_ms};
     int rc = k8s_call(client, &call, &reply, &status, err);
     return rc ? rc : ask_take(q, status, &reply, answer, err);
 }

@@ -68,11 +68,13 @@ bool kube_account_remove(struct k8s_client *client, const char *account, bool is
 int kube_ask_version(struct k8s_client *client, char **version, struct err *err);
 /* The uid of the namespace kube-system, which is the identity of the cluster, malloc'ed. Errors of k8s_call; ERR_PROTOCOL. */
 int kube_ask_identity(struct k8s_client *client, char **uid, struct err *err);
-/* Sends a JSON body and reads a JSON answer, which the caller json_decref's. `type`: media type of the body. *created (may be NULL) tells a status of 201. Errors of k8s_call; ERR_PROTOCOL. */
+/* Sends a JSON body and reads a JSON answer, which the caller json_decref's. `type`: media type of the body. *is_created (may be NULL) tells a status of 201, *date_ms (may be
+ * NULL) is as in struct k8s_call. Errors of k8s_call; ERR_PROTOCOL. */
 struct kube_question {
     const char *method, *path, *type;
     json_t *body; /* taken over; NULL: none */
     bool *is_created;
+    int64_t *date_ms;
 };
 int kube_ask(struct k8s_client *client, const struct kube_question *question, json_t **answer, struct err *err);
 

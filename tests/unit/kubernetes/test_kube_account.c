@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
 #include "kubernetes_private.h"
 #include "str.h"
 
@@ -18,6 +19,7 @@ static struct {
     const char *denies;    /* a part of a path: calls to it are answered by 403 */
     const char *forbidden; /* "verb resource": an access review says no to it */
     const char *loses;     /* a part of a path: what is asked there is done, and the answer never comes */
+    const char *date;      /* header line; NULL: none */
     unsigned uids;
 } server;
 
@@ -60,6 +62,8 @@ static int keep(const char *path, json_t *object, struct strbuf *reply, long *st
 static int serve(void *conn, const struct http_exchange *exchange, struct strbuf *reply, long *status, struct err *err) {
     _cleanup_json_ json_t *body = NULL;
     (void)conn;
+    if (server.date)
+        exchange->on_header(exchange->on_header_arg, server.date, strlen(server.date));
     if (exchange->body)
         assert_int_equal(json_parse(exchange->body, exchange->body_bytes, &body, err), 0);
     _cleanup_free_ char *path = str_dup(exchange->url + strlen("https://k:6443"));
@@ -265,6 +269,23 @@ static void a_token_comes_with_its_end(void **state) {
     secret_free(token);
 }
 
+/* A clock that is wrong by a day, ours or the server's, makes a token's life neither longer nor shorter. */
+static void the_end_of_a_token_is_told_by_our_clock(void **state) {
+    const int64_t day_ms = INT64_C(86400000), date_ms = INT64_C(1767225600000);
+    (void)state;
+    server.date = "Date: Thu, 01 Jan 2026 00:00:00 GMT";
+    for (int ahead = -1; ahead <= 1; ahead++) {
+        const int64_t now_ms = date_ms + ahead * day_ms;
+        char *token = NULL;
+        int64_t until_ms = 0;
+        clock_fake(1000000, now_ms);
+        assert_int_equal(kube_account_get_token(client, ACCOUNT, &token, &until_ms, NULL), 0);
+        assert_int_equal(until_ms, now_ms + day_ms);
+        secret_free(token);
+    }
+    clock_unfake();
+}
+
 /* -- leaving ---------------------------------------------------------------------------------------------------------------------- */
 
 static void leaving_deletes_the_binding(void **state) {
@@ -305,6 +326,7 @@ int main(void) {
         CASE(who_may_not_make_it_is_told_what_is_missing),
         CASE(a_right_that_was_lost_is_named_with_its_feature),
         CASE(a_token_comes_with_its_end),
+        CASE(the_end_of_a_token_is_told_by_our_clock),
         CASE(leaving_deletes_the_binding),
         CASE(leaving_that_fails_says_what_stays),
     };
