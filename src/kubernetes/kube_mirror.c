@@ -86,8 +86,13 @@ static bool mirror_is_news(const struct kube_node *a, const struct kube_node *b)
     return false;
 }
 
+/* A list tells as many as may be, beside those that it does not tell any more. */
+#define MIRROR_NODES_MAX (2 * K8S_NODES_MAX)
+
 /* Needs the lock. */
 static int mirror_insert(struct kube_mirror *m, size_t at, struct kube_node *node, struct err *err) {
+    if (m->count == MIRROR_NODES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "Kubernetes tells of ever more nodes: %u are enough", MIRROR_NODES_MAX);
     if (m->count == m->room) {
         const size_t room = m->room ? m->room * 2 : 16;
         struct kube_mirrored *items = reallocarray(m->items, room, sizeof(*items));

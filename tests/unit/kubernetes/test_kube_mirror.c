@@ -142,6 +142,25 @@ static void the_end_of_the_watch_keeps_what_is_known(void **state) {
     assert_string_equal(shown(w), "?");
 }
 
+/* A list is bounded by the watch; what changes afterwards is here. */
+static void endless_new_nodes_have_an_end(void **state) {
+    struct world *w = *state;
+    struct err err = {0};
+    unsigned told = 0;
+    int rc = 0;
+    a_list_is_known_when_it_is_complete(state);
+    while (!rc && told < 3 * K8S_NODES_MAX) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "n-%06u", told++);
+        struct kube_node node = node_of(name, "u");
+        rc = w->user.node(w->user.arg, &node, &err);
+        kube_node_done(&node);
+    }
+    assert_int_equal(rc, ERR_TOO_LARGE);
+    assert_int_equal(told, 2 * K8S_NODES_MAX - 3 + 1);
+    tell(w, node_of("a", "1")); /* one that is there may change */
+}
+
 /* A thousand nodes in an order that is nobody's. */
 static void many_stay_in_order(void **state) {
     struct world *w = *state;
@@ -170,6 +189,7 @@ int main(void) {
         CASE(only_news_is_told),
         CASE(the_end_of_another_node_of_that_name_is_none),
         CASE(the_end_of_the_watch_keeps_what_is_known),
+        CASE(endless_new_nodes_have_an_end),
         CASE(many_stay_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
