@@ -289,6 +289,8 @@ static int k8s_watch_begin_transfer(struct k8s_watch *watch, struct err *err) {
     watch->began_ms = clock_mono_ms();
     watch->retry_after_s = 0;
     watch->is_expired = false;
+    if (watch->phase == K8S_CHANGES)
+        watch->user.resume(watch->user.arg);
     LOCKED(&watch->lock);
     if (watch->is_stopping)
         return err_set(err, ERR_CANCELED, "the watch is stopped");

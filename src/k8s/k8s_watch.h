@@ -19,7 +19,7 @@
 #define K8S_WATCH_SHORT_MS \
     5000 /* a transfer that ends within this has failed, whatever it says: the next comes when the user says so */
 
-/* Who is told. All but k8s_watch_start's own errors comes in the thread of the streams, where nothing may be waited for, and where the watch is neither started, stopped nor freed. */
+/* Who is told. All but what k8s_watch_start itself tells (its errors, `resume`) comes in the thread of the streams, where nothing may be waited for, and where the watch is neither started, stopped nor freed. */
 struct k8s_watch_user {
     void *arg;
     /* A list begins: a node that is not told until `complete` is not there any more. */
@@ -30,6 +30,9 @@ struct k8s_watch_user {
     void (*gone)(void *arg, const struct kube_node *node);
     /* All nodes were told. */
     void (*complete)(void *arg);
+    /* Changes are asked for from where the last transfer ended, before the first of them is told. Versions are numbers that another cluster understands as well, if one has come
+     * to stand behind the same address meanwhile: who minds asks for its identity. */
+    void (*resume)(void *arg);
     /* The watch is over, because of `err`: those of k8s_call; ERR_TOO_LARGE (an object, a page, more nodes than K8S_NODES_MAX), ERR_PROTOCOL. Not called for a stop. */
     void (*end)(void *arg, const struct err *err);
 };

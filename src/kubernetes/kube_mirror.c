@@ -113,13 +113,24 @@ static void mirror_remove(struct kube_mirror *m, size_t at) {
     memmove(&m->items[at], &m->items[at + 1], (--m->count - at) * sizeof(m->items[0]));
 }
 
+/* Needs the lock. Somebody answers anew: but for the first one after kube_mirror_begin nobody has asked who. */
+static void mirror_doubt(struct kube_mirror *m) {
+    m->is_doubtful = m->is_doubtful || !m->is_asked_for;
+    m->is_asked_for = false;
+}
+
 static void mirror_on_begin(void *arg) {
     struct kube_mirror *m = arg;
     LOCKED(&m->lock);
     for (size_t i = 0; i < m->count; i++)
         m->items[i].is_told = false;
-    m->is_doubtful = m->is_doubtful || !m->is_asked_for;
-    m->is_asked_for = false;
+    mirror_doubt(m);
+}
+
+static void mirror_on_resume(void *arg) {
+    struct kube_mirror *m = arg;
+    LOCKED(&m->lock);
+    mirror_doubt(m);
 }
 
 static int mirror_take(struct kube_mirror *m, struct kube_node *node, bool *is_news, struct err *err) {
@@ -187,6 +198,7 @@ struct k8s_watch_user kube_mirror_user(struct kube_mirror *m) {
                                    .node = mirror_on_node,
                                    .gone = mirror_on_gone,
                                    .complete = mirror_on_complete,
+                                   .resume = mirror_on_resume,
                                    .end = mirror_on_end};
 }
 

@@ -20,8 +20,8 @@ struct kube_mirror {
     size_t count, room;
     uint64_t version;  /* rises with everything that lists may show; above 0 once all nodes were told */
     bool is_complete;  /* all nodes were told since the watch began; from then on it stays so until kube_mirror_clear */
-    bool is_asked_for; /* the next list: it is known whose nodes it tells */
-    bool is_doubtful;  /* another list has begun, maybe of another cluster behind the same address */
+    bool is_asked_for; /* the next transfer: it is known whose nodes it tells */
+    bool is_doubtful;  /* another list has begun, or the changes go on, maybe of another cluster behind the same address */
     bool has_ended;    /* the watch is over, for `why` */
     struct err why;
     void (*changed)(
@@ -40,9 +40,9 @@ struct k8s_watch_user kube_mirror_user(struct kube_mirror *mirror);
 void kube_mirror_begin(struct kube_mirror *mirror);
 /* True once all nodes were told. */
 bool kube_mirror_is_complete(struct kube_mirror *mirror);
-/* Whether that is in doubt again, since a list has begun by itself. */
+/* Whether that is in doubt again, since a list has begun, or the watch has gone on, by itself. */
 bool kube_mirror_is_doubtful(struct kube_mirror *mirror);
-/* Says whether it is; before a question that settles it: false, so that a list that begins meanwhile is doubted. */
+/* Says whether it is; before a question that settles it: false, so that what begins meanwhile is doubted. */
 void kube_mirror_set_doubtful(struct kube_mirror *mirror, bool is_doubtful);
 /* Forgets everything. */
 void kube_mirror_clear(struct kube_mirror *mirror);

@@ -179,16 +179,14 @@ int64_t kube_renew_at_ms(int64_t now_ms, int64_t until_ms) {
     return now_ms + (until_ms - now_ms) / 2;
 }
 
-/* The watch goes on with the token that it began with, until the server ends it. */
-static int kube_use_token(struct kube_remote *at, char *token, struct err *err) {
+/* A client that has no connection yet takes the place of the one before. */
+static int kube_use_new_client(struct kube_remote *at, const char *token, struct err *err) {
     uint8_t pin[32];
     const struct k8s_endpoint endpoint = kube_endpoint(at->k, &at->connection, pin);
     struct k8s_client *client = NULL, *old;
     int rc = k8s_client_new(&endpoint, token, &client, err);
-    if (rc) {
-        secret_free(token);
+    if (rc)
         return rc;
-    }
     (void)pthread_mutex_lock(&at->remote.lock);
     old = at->client;
     at->client = client;
@@ -196,12 +194,26 @@ static int kube_use_token(struct kube_remote *at, char *token, struct err *err) 
         k8s_client_cancel(client);
     (void)pthread_mutex_unlock(&at->remote.lock);
     k8s_client_free(old);
+    return 0;
+}
+
+/* The watch goes on with the token that it began with, until the server ends it. */
+static int kube_use_token(struct kube_remote *at, char *token, struct err *err) {
+    int rc = kube_use_new_client(at, token, err);
+    if (rc) {
+        secret_free(token);
+        return rc;
+    }
     secret_free(at->token);
     at->token = token;
     at->token_no++;
     at->watch_failures = 0;
     at->watch_next_ms = 0;
     return 0;
+}
+
+int kube_connect_anew(struct kube_remote *at, struct err *err) {
+    return kube_use_new_client(at, at->token, err);
 }
 
 /* Another replica may have renewed it since it was read. */
@@ -561,6 +573,8 @@ static int kube_contact(struct remote *remote, struct err *err) {
         err_clear(&why);
         rc = visit(at, &is_silent, &why);
     }
+    if (rc == ERR_CONFLICT)
+        drop_watch(at);
     if (is_ours_alone(rc))
         return err_move(err, rc, &why);
     note_outcome(at, rc, is_silent, &why);

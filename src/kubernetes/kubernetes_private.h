@@ -54,7 +54,7 @@ int kube_account_check_maker(struct k8s_client *client, struct err *err);
 int kube_account_make(struct k8s_client *client, const char *account, struct kube_made *made, struct err *err);
 /* Takes back what was made, `objects` in bits as in kube_made; what cannot be is appended as a finding. */
 void kube_account_undo(struct k8s_client *client, const char *account, unsigned objects, struct findings *steps);
-/* A new token of our account. *token is freed by secret_free; *until_ms is its end by the server's word (wall clock). Errors of k8s_call; ERR_PROTOCOL. */
+/* A new token of our account. *token is freed by secret_free; *until_ms is its end by the server's word, told by our clock (wall clock), however wrong either is. Errors of k8s_call; ERR_PROTOCOL. */
 int kube_account_get_token(struct k8s_client *client, const char *account, char **token, int64_t *until_ms, struct err *err);
 /* The rules that our role has lost, "nodes: list, watch" a line each, with the feature that goes with each. *missing is malloc'ed, NULL: none. Errors of k8s_call. */
 int kube_account_list_missing(struct k8s_client *client, const char *account, char **missing, struct err *err);
@@ -147,6 +147,8 @@ struct kube_remote *kube_remote_of(struct remote *remote);
 /* Makes a remote of what was read; both are taken over (set to zero). ERR_NOMEM. */
 int kube_remote_new(struct kubernetes *k, struct kube_connection *connection, struct kube_status *status,
                     struct kube_remote **out, struct err *err);
+/* The next question goes by a connection of its own, as the watch's next transfer does. Of the job only. ERR_CONFIG, ERR_NOMEM. */
+int kube_connect_anew(struct kube_remote *at, struct err *err);
 /* A remote_work_fn: judges what is known and writes down what differs. */
 int kube_remote_save(struct remote *remote, struct err *err);
 #define KUBE_WORK_SAVE 1U

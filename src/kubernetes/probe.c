@@ -75,7 +75,8 @@ static bool probe_is_due(int64_t *next_ms, int64_t every_ms) {
     return true;
 }
 
-/* Before a list is believed, and again from time to time: another cluster may be behind the same address. */
+/* Before a list is believed, or the changes since one, and again from time to time: another cluster may be behind the same address. By a new connection, since one that is
+ * kept may lead to where the address was before. */
 static int probe_identity(struct kube_remote *at, struct err *err) {
     _cleanup_free_ char *uid = NULL;
     if (!at->is_watching || kube_mirror_has_ended(&at->mirror, NULL) || kube_mirror_is_doubtful(&at->mirror))
@@ -83,7 +84,8 @@ static int probe_identity(struct kube_remote *at, struct err *err) {
     if (!probe_is_due(&at->answers.identity_ms, IDENTITY_EVERY_MS))
         return 0;
     kube_mirror_set_doubtful(&at->mirror, false);
-    int rc = kube_ask_identity(at->client, &uid, err);
+    int rc = kube_connect_anew(at, err);
+    rc = rc ? rc : kube_ask_identity(at->client, &uid, err);
     if (!rc && str_eq(uid, at->connection.cluster_uid))
         return 0;
     at->answers.identity_ms = 0;

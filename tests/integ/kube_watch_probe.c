@@ -203,6 +203,10 @@ static void on_complete(void *arg) {
     print_row(row_of("complete"));
 }
 
+static void on_resume(void *arg) {
+    (void)arg; /* its cluster is always the same */
+}
+
 static void on_end(void *arg, const struct err *err) {
     (void)arg;
     LOCKED(&probe.lock);
@@ -212,7 +216,7 @@ static void on_end(void *arg, const struct err *err) {
 /* -- commands ------------------------------------------------------------------------------------------------------ */
 
 static int make_watch(const struct k8s_endpoint *endpoint, struct err *err) {
-    struct k8s_watch_user user = {NULL, on_begin, on_node, on_gone, on_complete, on_end};
+    struct k8s_watch_user user = {NULL, on_begin, on_node, on_gone, on_complete, on_resume, on_end};
     k8s_watch_free(STEAL(probe.watch));
     LOCKED(&probe.lock);
     drop_before(0);

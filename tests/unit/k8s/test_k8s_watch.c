@@ -112,6 +112,10 @@ static void on_complete(void *arg) {
     tell(arg, "", "complete");
 }
 
+static void on_resume(void *arg) {
+    tell(arg, "", "resume");
+}
+
 static void on_end(void *arg, const struct err *err) {
     struct told *told = arg;
     LOCKED(&told->lock);
@@ -139,7 +143,7 @@ struct world {
 };
 
 static void world_begin(struct world *world, const struct step *steps, size_t count) {
-    struct k8s_watch_user user = {&world->told, on_begin, on_node, on_gone, on_complete, on_end};
+    struct k8s_watch_user user = {&world->told, on_begin, on_node, on_gone, on_complete, on_resume, on_end};
     memset(world, 0, sizeof(*world));
     world->script = (struct script){.steps = steps, .count = count, .lock = PTHREAD_MUTEX_INITIALIZER};
     world->told = (struct told){.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -187,7 +191,7 @@ static void test_list_and_changes_in_one_stream(void **state) {
     };
     struct world world;
     world_begin(&world, steps, UNIT_COUNT(steps));
-    assert_told(&world, "begin +n1 +n2 complete +n2 -n1 +n3");
+    assert_told(&world, "begin +n1 +n2 complete +n2 -n1 resume resume +n3");
     assert_non_null(strstr(world.script.last, "Authorization: Bearer first-token\r\n"));
     assert_int_equal(ends_of(&world.told), 0);
     world_end(&world);
@@ -204,7 +208,7 @@ static void test_pages(void **state) {
     };
     struct world world;
     world_begin(&world, steps, UNIT_COUNT(steps));
-    assert_told(&world, "begin +n1 +n2 complete +n1");
+    assert_told(&world, "begin +n1 +n2 complete resume +n1");
     world_end(&world);
 }
 
@@ -228,7 +232,7 @@ static void test_expired(void **state) {
     };
     struct world world;
     world_begin(&world, steps, UNIT_COUNT(steps));
-    assert_told(&world, "begin +n1 begin +n2 complete begin +n3 complete begin +n4 complete");
+    assert_told(&world, "begin +n1 begin +n2 complete resume begin +n3 complete resume begin +n4 complete resume");
     world_end(&world);
 }
 
@@ -259,7 +263,7 @@ static void test_refused_and_started_again(void **state) {
     world_begin(&world, steps, UNIT_COUNT(steps));
     assert_over(&world, ERR_UNAUTHENTICATED, "answers 401 to a watch of nodes: Unauthorized");
     assert_int_equal(k8s_watch_start(world.watch, "second-token", NULL), 0);
-    assert_told(&world, "begin +n1 complete +n2");
+    assert_told(&world, "begin +n1 complete resume resume +n2");
     assert_non_null(strstr(world.script.last, "Authorization: Bearer second-token\r\n"));
     world_end(&world);
 }
@@ -290,7 +294,7 @@ static void test_silence_is_no_end(void **state) {
     world_begin(&world, steps, UNIT_COUNT(steps));
     UNIT_WAIT_FOR(has_told(&world.told, "begin +n1 complete"));
     clock_advance_ms(K8S_WATCH_IDLE_MS + 1000);
-    assert_told(&world, "begin +n1 complete +n2");
+    assert_told(&world, "begin +n1 complete resume +n2");
     assert_int_equal(ends_of(&world.told), 0);
     world_end(&world);
 }

@@ -142,6 +142,25 @@ static void the_end_of_the_watch_keeps_what_is_known(void **state) {
     assert_string_equal(shown(w), "?");
 }
 
+/* Whoever asks who answers does so before kube_mirror_begin, or when it is doubted. */
+static void what_goes_on_by_itself_is_doubted(void **state) {
+    struct world *w = *state;
+    kube_mirror_begin(&w->mirror);
+    a_list_is_known_when_it_is_complete(state);
+    assert_false(kube_mirror_is_doubtful(&w->mirror));
+    w->user.resume(w->user.arg);
+    assert_true(kube_mirror_is_doubtful(&w->mirror));
+    kube_mirror_set_doubtful(&w->mirror, false);
+    w->user.begin(w->user.arg);
+    assert_true(kube_mirror_is_doubtful(&w->mirror));
+    kube_mirror_set_doubtful(&w->mirror, false);
+    kube_mirror_begin(&w->mirror);
+    w->user.resume(w->user.arg);
+    assert_false(kube_mirror_is_doubtful(&w->mirror));
+    w->user.resume(w->user.arg);
+    assert_true(kube_mirror_is_doubtful(&w->mirror));
+}
+
 /* A list is bounded by the watch; what changes afterwards is here. */
 static void endless_new_nodes_have_an_end(void **state) {
     struct world *w = *state;
@@ -189,6 +208,7 @@ int main(void) {
         CASE(only_news_is_told),
         CASE(the_end_of_another_node_of_that_name_is_none),
         CASE(the_end_of_the_watch_keeps_what_is_known),
+        CASE(what_goes_on_by_itself_is_doubted),
         CASE(endless_new_nodes_have_an_end),
         CASE(many_stay_in_order),
     };
