@@ -260,10 +260,13 @@ def connected() -> Count:
 
 def kube_rest() -> Count:
     """With the release before as well, which no landing builds."""
-    (_, built), (folder, ours) = kube_builds(), asan_build()
-    if not built.ok or not ours.ok:
-        return judged(Count(), built, ours)
-    return pytest("kube-rest", "kube", choice=("-m", "full"), env=sanitizer_env(folder))
+    (_, built), (folder, ours), (_, plain) = kube_builds(), asan_build(), plain_build()
+    if not built.ok or not ours.ok or not plain.ok:
+        return judged(Count(), built, ours, plain)
+    count = pytest("kube-rest", "kube", choice=("-m", "full"), env=sanitizer_env(folder))
+    older = {**sanitizer_env(folder), "KAAS_KUBE_MODULE": "older"}
+    count += pytest("connected-older", "connected", "-n", "2", "--dist", "loadfile", env=older)
+    return count
 
 
 def page() -> Count:

@@ -20,7 +20,7 @@ def test_every_step_is_told_and_the_nodes_are_listed(connected: Connected) -> No
     rows = until(lambda: rows if len(rows := connected.node_rows(told["cluster_id"])) == 3 else None, "three nodes")
     assert {name: row["role"] for name, row in rows.items()} == {"cp-1": "control_plane", "w-1": "worker", "w-2": "worker"}
     cluster = connected.wait_state(told["cluster_id"], "ready")
-    assert (cluster["name"], cluster["kubernetes_version"], cluster["api_endpoint"]) == ("prod", "1.36.3", connected.kube.url)
+    assert (cluster["name"], cluster["kubernetes_version"], cluster["api_endpoint"]) == ("prod", connected.kube.version, connected.kube.url)
     assert (cluster["control_plane"]["ready"], cluster["workers"]["ready"]) == (1, 2)
 
 
@@ -97,7 +97,7 @@ def test_a_typed_cluster_is_connected_in_place(connected: Connected) -> None:
     assert {name: rows[name]["id"] for name in before} == before
     assert rows["only-typed"]["kubernetes"] is None
     assert rows["w-1"]["kubernetes"]["ready"] is True
-    until(lambda: connected.cluster(known)["kubernetes_version"] == "1.36.3", "the version that Kubernetes tells")
+    until(lambda: connected.cluster(known)["kubernetes_version"] == connected.kube.version, "the version that Kubernetes tells")
 
 
 def test_a_connected_cluster_is_not_deleted(connected: Connected) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from env.kube import Kube, Nodes, WatchProbe
+from env.kube.programs import pinned
 from env.places import Scratch
-from test_world import pinned
 
 pytestmark = pytest.mark.full("the release before; each landing has the current one")
 

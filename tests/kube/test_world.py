@@ -14,6 +14,7 @@ import pytest
 import requests
 from env.kube import Kube, Nodes, NodeShape, Refused
 from env.kube.nodes import PATH, machine, uuid_of
+from env.kube.programs import pinned
 from env.kube.server import ADDRESSES
 from env.places import TOP, Scratch
 from env.wait import until
@@ -33,11 +34,6 @@ def nodes(kube: Kube) -> Iterator[Nodes]:
 
 def config_map(name: str) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
-
-
-def pinned(module: str) -> str:
-    text = (TOP / "tests/kube" / module / "go.mod").read_text()
-    return next(line.split()[-1] for line in text.splitlines() if "k8s.io/kubernetes v" in line)
 
 
 # who gets in

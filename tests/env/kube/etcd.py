@@ -132,6 +132,11 @@ class Etcd:
     def revision(self) -> int:
         return int(self.call("kv/range", {"key": _text(COMPACT_KEY)})["header"]["revision"])
 
+    def copy(self, key: str, to: str) -> None:
+        """The object with this key, uid and all, as it is: a cluster with another prefix has it as well then."""
+        (found,) = self.call("kv/range", {"key": _text(key)})["kvs"]
+        self.call("kv/put", {"key": _text(to), "value": found["value"]})
+
     def compact(self) -> int:
         """Forgets all history, as API servers have it done every five minutes; hands back the revision from which on it is known. API
         servers are told in their own way, since they answer for the past from memory until they hear of it."""

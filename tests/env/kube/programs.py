@@ -2,11 +2,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 
 from ..places import TOP, WorldError
 from ..process import run
+
+
+def tested_module() -> str:
+    """Of the API servers of tests that name none: `scripts/check --full` has them run with the release before as well."""
+    return os.environ.get("KAAS_KUBE_MODULE", "current")
+
+
+def pinned(module: str) -> str:
+    """The release of Kubernetes that a module is made of, as kubelets tell it: v1.36.3."""
+    text = (TOP / "tests/kube" / module / "go.mod").read_text()
+    return next(line.split()[-1] for line in text.splitlines() if "k8s.io/kubernetes v" in line)
 
 
 @cache

@@ -20,7 +20,7 @@ from ..places import TOP, Scratch, WorldError, free_port
 from ..process import Process, run
 from .client import KubeClient
 from .etcd import Etcd
-from .programs import kube_program
+from .programs import kube_program, pinned, tested_module
 
 ADMIN = "admin"
 ADMINS = "system:masters"  # may do everything, whatever roles there are
@@ -47,27 +47,28 @@ def kubeconfig_of(name: str, url: str, ca_file: Path, who: str, user: dict[str, 
 
 class Kube:
     """A cluster without machines, running when made; a context manager. `people` are names and groups of further people; each, and the
-    admin, has a token and a certificate. With `etcd` it is a further cluster in somebody else's etcd, and wants a prefix of its own."""
+    admin, has a token and a certificate. With `etcd` it is a further cluster in somebody else's etcd, and wants a prefix of its own.
+    `twin`: another cluster whose CA, keys and tokens it has as well, as one that was made anew from the same files."""
 
-    def __init__(self, scratch: Scratch, name: str = "kube", *, module: str = "current", etcd: Etcd | None = None,
+    def __init__(self, scratch: Scratch, name: str = "kube", *, module: str = "", etcd: Etcd | None = None,
                  prefix: str = "/registry", members: int = 1, has_controllers: bool = False,
                  people: Mapping[str, Sequence[str]] | None = None, options: Sequence[str] = (),
-                 controller_options: Sequence[str] = ()) -> None:
+                 controller_options: Sequence[str] = (), twin: Kube | None = None) -> None:
         self.name = name
-        self.module = module
+        self.module = module or tested_module()
         self.folder = scratch.path / name
         self.host, self.port = ADDRESSES[0], free_port()
         self.options, self.controller_options = options, controller_options
         self.prefix = prefix
         self.people = {ADMIN: (ADMINS,), **(people or {})}
-        self.tokens = {who: f"{who}-{secrets.token_hex(16)}" for who in self.people}
+        self.tokens = twin.tokens if twin else {who: f"{who}-{secrets.token_hex(16)}" for who in self.people}
         self._log = scratch.log
         self._process: Process | None = None
         self._controllers: Process | None = None
         self._owns_etcd = etcd is None
         self.etcd = etcd or Etcd(scratch, f"{name}-etcd", members=members)
         try:
-            self._make_files()
+            self._make_files(twin)
             self._anybody = client(self.ca_file)
             self.api = self.as_token(self.tokens[ADMIN])
             self.start()
@@ -85,25 +86,29 @@ class Kube:
 
     # what it is made of
 
-    def _make_files(self) -> None:
-        self.ca = ClientCa(self.folder / "tls", f"World Kubernetes CA {self.name}")
+    def _make_files(self, twin: Kube | None) -> None:
+        self.ca = twin.ca if twin else ClientCa(self.folder / "tls", f"World Kubernetes CA {self.name}")
         self.ca_file = self.ca.ca_file
         front_ca = ClientCa(self.folder / "front", "World front proxy CA")
         self._server_cert = self.ca.issue("kube-apiserver", hosts=(*ADDRESSES, "localhost", "kubernetes.default.svc", "10.96.0.1"))
         self._front_cert, self._front_ca_file = front_ca.issue("front-proxy-client"), front_ca.ca_file
         self._etcd_cert = self.etcd.ca.issue(f"{self.name}-apiserver")
-        self.account_key = self.folder / "accounts.key"
-        self._accounts_public = self.folder / "accounts.pub"
+        keys = twin.folder if twin else self.folder
+        self.account_key, self._accounts_public = keys / "accounts.key", keys / "accounts.pub"
+        if not twin:
+            self._make_account_key()
+        self._token_file = self.folder / "tokens.csv"
+        self._token_file.touch(mode=0o600)
+        rows = [f'{token},{who},uid-{who},"{",".join(self.people[who])}"\n' for who, token in self.tokens.items()]
+        self._token_file.write_text("".join(rows))
+
+    def _make_account_key(self) -> None:
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.account_key.touch(mode=0o600)
         self.account_key.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL,
                                                        serialization.NoEncryption()))
         self._accounts_public.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM,
                                                                         serialization.PublicFormat.SubjectPublicKeyInfo))
-        self._token_file = self.folder / "tokens.csv"
-        self._token_file.touch(mode=0o600)
-        rows = [f'{token},{who},uid-{who},"{",".join(self.people[who])}"\n' for who, token in self.tokens.items()]
-        self._token_file.write_text("".join(rows))
 
     def _command(self) -> list[str]:
         return [str(kube_program("kube-apiserver", self.module)),
@@ -198,6 +203,11 @@ class Kube:
             self.etcd.close()
 
     # speaking with it
+
+    @property
+    def version(self) -> str:
+        """1.36.3"""
+        return pinned(self.module).removeprefix("v")
 
     @property
     def url(self) -> str:
