@@ -57,6 +57,19 @@ def test_servers(connected: Connected, step: str, members: dict[str, Any]) -> No
     refused(connected, step, {"kubeconfig": changed(connected, "cluster", **members)})
 
 
+def test_a_server_that_takes_the_connection_and_never_answers(connected: Connected) -> None:
+    connected.kube.freeze()
+    try:
+        answer = connected.ask({"name": "bad", "kubeconfig": connected.kube.kubeconfig()})
+    finally:
+        connected.kube.thaw()
+    problem = answer.json()
+    assert problem["code"] == "upstream_timeout", problem
+    assert steps_of(problem)["tls"] == "failed", problem
+    assert problem["remedy"]
+    assert (connected.admin.names(), connected.account_objects()) == ([], [])
+
+
 def test_no_ca_shows_what_is_to_be_confirmed(connected: Connected) -> None:
     problem = refused(connected, "tls", {"kubeconfig": without_ca(connected)})
     assert "issued by" in problem["detail"]

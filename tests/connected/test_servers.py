@@ -177,3 +177,36 @@ def test_a_truncated_protobuf(connected: Connected) -> None:
     assert said.status_code >= 400, said.text
     assert steps_of(said.json())["list"] == "failed", said.text
     until(lambda: connected.account_objects() == [], "nothing of ours in the cluster")
+
+
+@pytest.mark.parametrize(("status", "body", "reason"), [
+    (401, '{"kind": "Status", "code": 401, "reason": "Unauthorized"}', "token_refused"),  # as servers that start say
+    (200, "k8s\0 and no protobuf of Kubernetes", "bad_answer"),
+    (200, "\0\x98\x96\x80" + "x" * 1000, "bad_answer"),  # an object of 10 MB begins
+    (200, '{"type": "ADDED", "object": {"metadata": {"name": ["w"], "uid": 7}}}\n', "bad_answer"),
+])
+def test_a_watch_that_is_answered_badly_is_told_and_begun_again(connected: Connected, status: int, body: str, reason: str) -> None:
+    connected.nodes.write([machine("w-1")])
+    told: list[dict[str, Any]] = []
+
+    def wrong(asked: Asked) -> bytes | None:
+        return answer(status, body, "Content-Type: application/vnd.kubernetes.protobuf") if "watch=1" in asked.path else None
+
+    with Proxy(connected.kube, [H1]) as proxy:
+        cluster_id = connected.connect("prod", kubeconfig=by(proxy))["cluster_id"]
+        until(lambda: set(connected.node_rows(cluster_id)) == {"w-1"}, "the node")
+        proxy.rule = wrong
+        proxy.cut()
+
+        def is_told() -> bool:
+            told[:] = [connected.admin.expect(200, "GET", f"/v2/clusters/{cluster_id}/connection")["status"]]
+            return bool(told[0]["reason"] == reason)
+
+        until(is_told, f"the reason {reason}")
+        assert told[0]["state"] == "failing"
+        assert told[0]["remedy"]
+        assert set(connected.node_rows(cluster_id)) == {"w-1"}
+        proxy.rule = None
+        connected.nodes.write([machine("w-2")])
+        until(lambda: set(connected.node_rows(cluster_id)) == {"w-1", "w-2"}, "a node that came after")
+        until(lambda: not is_told() and told[0]["state"] == "ok", "a good connection")

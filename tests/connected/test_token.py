@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from env.full import World
 from env.kube import Kube
 from env.wait import until
 
-HOUR_S = 3600
+HOUR_S, DAY_S = 3600, 24 * 3600
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,20 @@ def test_an_account_that_somebody_deletes_is_told_with_the_command_that_helps(co
     answer = connected.ask({"kubeconfig": connected.kube.kubeconfig()}, f"/v2/clusters/{cluster_id}/connection", "PUT")
     assert answer.status_code == 200, answer.text
     wait_connection(connected, cluster_id)
+
+
+def test_a_clock_that_is_a_day_off_neither_wears_a_token_out_nor_lets_it_end(connected: Connected, clock: Clock) -> None:
+    """Ours: whose of the two it is makes no difference."""
+    clock.advance(DAY_S, HOUR_S)
+    cluster_id = connected.connect()["cluster_id"]
+    wait_connection(connected, cluster_id)
+    before = status(connected, cluster_id)["token_until"]
+    left_s = datetime.fromisoformat(before).timestamp() - time.time() - clock.ahead_s
+    assert DAY_S - HOUR_S < left_s < DAY_S + HOUR_S
+    clock.advance(60)
+    assert status(connected, cluster_id)["token_until"] == before
+    health = connected.admin.expect(200, "GET", f"/v2/clusters/{cluster_id}/health")
+    assert "clock" in {reason["reason"] for reason in health["reasons"]}, health
 
 
 def test_no_secret_is_in_a_log_or_an_answer(connected: Connected) -> None:
