@@ -397,16 +397,18 @@ int kube_account_list_missing(struct k8s_client *client, const char *account, ch
 
 /* -- removing them ----------------------------------------------------------------------------------------------------------- */
 
-bool kube_account_remove(struct k8s_client *client, const char *account, bool is_show, struct findings *steps, struct err *err) {
-    struct err why = {0};
-    int rc = is_show ? 0 : account_delete(client, account, OBJECT_CLUSTER_BINDING, &why);
+int kube_account_remove(struct k8s_client *client, const char *account, struct err *err) {
+    return account_delete(client, account, OBJECT_CLUSTER_BINDING, err);
+}
+
+void kube_account_tell_removal(const char *account, enum kube_leave how, const struct err *why, struct findings *steps) {
     for (int i = 0; i < OBJECTS; i++) {
         struct finding f = account_finding(i, account);
-        if (rc && i == OBJECT_CLUSTER_BINDING)
-            finding_say_error(&f, FINDING_FAILED, &why);
-        else if (rc)
+        if (why->code && i == OBJECT_CLUSTER_BINDING)
+            finding_say_error(&f, FINDING_FAILED, why);
+        else if (why->code)
             finding_say(&f, FINDING_SKIPPED, "it goes with the cluster role binding, which is still there");
-        else if (is_show)
+        else if (how == KUBE_LEAVE_SHOW)
             finding_say(&f, FINDING_OK, "will be removed");
         else if (i == OBJECT_CLUSTER_BINDING)
             finding_say(&f, FINDING_OK, "removed");
@@ -414,6 +416,4 @@ bool kube_account_remove(struct k8s_client *client, const char *account, bool is
             finding_say(&f, FINDING_OK, "Kubernetes removes it with the cluster role binding");
         findings_add(steps, &f);
     }
-    (void)err_move(err, rc, &why);
-    return !rc;
 }

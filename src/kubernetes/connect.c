@@ -607,14 +607,17 @@ int kubernetes_test(struct kubernetes *k, const char *cluster_id, struct finding
     return rc ? rc : findings_check(steps, err);
 }
 
-/* Nobody is asked for what is only shown, and a token that cannot be opened any more does not keep anybody from forgetting. */
-static int leave_cluster(struct connecting *c, bool is_show, struct findings *steps, struct err *err) {
+/* Nobody is asked for what is only shown. What stays, as where the token cannot be opened any more, is told in any case. */
+static int leave_cluster(struct connecting *c, enum kube_leave how, struct findings *steps, struct err *err) {
     const struct k8s_endpoint endpoint = kube_endpoint(c->k, &c->connection, c->pin);
-    int rc = is_show ? 0 : kube_load_token(c->k, c->connection.cluster_id, &c->given.token, err);
-    rc = rc ? rc : connecting_client(c, &endpoint, c->given.token, &c->client, err);
-    if (!rc && !kube_account_remove(c->client, c->account, is_show, steps, err))
-        rc = err->code;
-    return rc;
+    struct err why = {0};
+    if (how != KUBE_LEAVE_SHOW) {
+        int rc = kube_load_token(c->k, c->connection.cluster_id, &c->given.token, &why);
+        rc = rc ? rc : connecting_client(c, &endpoint, c->given.token, &c->client, &why);
+        (void)(rc ? rc : kube_account_remove(c->client, c->account, &why));
+    }
+    kube_account_tell_removal(c->account, how, &why, steps);
+    return err_move(err, why.code, &why);
 }
 
 static int leave_forget(struct connecting *c, const struct actor *actor, struct findings *steps, struct err *err) {
@@ -642,7 +645,7 @@ int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const
     int rc = connecting_load(&c, cluster_id, err);
     if (!rc && version_no && version_no != c.known->version_no)
         rc = err_set(err, ERR_PRECONDITION, "the connection has been changed since it was read; nothing was done");
-    int left = rc ? rc : leave_cluster(&c, how == KUBE_LEAVE_SHOW, steps, &why);
+    int left = rc ? rc : leave_cluster(&c, how, steps, &why);
     if (!rc && left && how == KUBE_LEAVE_REMOVE) {
         (void)err_remedy(&why, "if the cluster is gone for good: kaasctl cluster disconnect %s --forget", cluster_id);
         rc = err_move(err, left, &why);

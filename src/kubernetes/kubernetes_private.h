@@ -58,9 +58,10 @@ void kube_account_undo(struct k8s_client *client, const char *account, unsigned 
 int kube_account_get_token(struct k8s_client *client, const char *account, char **token, int64_t *until_ms, struct err *err);
 /* The rules that our role has lost, "nodes: list, watch" a line each, with the feature that goes with each. *missing is malloc'ed, NULL: none. Errors of k8s_call. */
 int kube_account_list_missing(struct k8s_client *client, const char *account, char **missing, struct err *err);
-/* Appends a finding for each of our objects: removed (or, with `is_show`, that it will be). The credential is that of our account. False if one could not be removed;
- * *err says why the first could not. */
-bool kube_account_remove(struct k8s_client *client, const char *account, bool is_show, struct findings *steps, struct err *err);
+/* Deletes our binding, with which Kubernetes removes all else. The credential is that of our account. Errors of k8s_call. */
+int kube_account_remove(struct k8s_client *client, const char *account, struct err *err);
+/* Appends a finding for each of our objects: that it will be removed, that it is, or, with a code in `why`, that it stays and why. */
+void kube_account_tell_removal(const char *account, enum kube_leave how, const struct err *why, struct findings *steps);
 
 /* -- ask.c: single questions to an API server ------------------------------------------------------------------------------------ */
 

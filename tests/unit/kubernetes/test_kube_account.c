@@ -289,29 +289,40 @@ static void the_end_of_a_token_is_told_by_our_clock(void **state) {
 /* -- leaving ---------------------------------------------------------------------------------------------------------------------- */
 
 static void leaving_deletes_the_binding(void **state) {
-    struct findings steps = {0};
     struct kube_made made = {0};
     (void)state;
     assert_int_equal(kube_account_make(client, ACCOUNT, &made, NULL), 0);
-    assert_true(kube_account_remove(client, ACCOUNT, true, &steps, NULL));
-    assert_int_equal(json_object_size(server.objects), 6);
-    assert_int_equal(steps.count, 6);
-    assert_true(kube_account_remove(client, ACCOUNT, false, &steps, NULL));
+    assert_int_equal(kube_account_remove(client, ACCOUNT, NULL), 0);
     assert_null(json_object_get(server.objects, RBAC "clusterrolebindings/" ACCOUNT));
-    assert_true(kube_account_remove(client, ACCOUNT, false, &steps, NULL)); /* gone already */
-    findings_done(&steps);
+    assert_int_equal(kube_account_remove(client, ACCOUNT, NULL), 0); /* gone already */
+    server.denies = "clusterrolebindings";
+    assert_int_equal(kube_account_remove(client, ACCOUNT, NULL), ERR_UPSTREAM_DENIED);
 }
 
-static void leaving_that_fails_says_what_stays(void **state) {
-    struct findings steps = {0};
-    struct err err = {0};
+static void each_object_is_told_with_what_becomes_of_it(void **state) {
+    static const struct {
+        enum kube_leave how;
+        int code;
+        enum finding_status role, binding;
+        const char *text;
+    } rows[] = {
+        {KUBE_LEAVE_SHOW, 0, FINDING_OK, FINDING_OK, "will be removed"},
+        {KUBE_LEAVE_REMOVE, 0, FINDING_OK, FINDING_OK, "removed"},
+        {KUBE_LEAVE_FORGET, ERR_UNREACHABLE, FINDING_SKIPPED, FINDING_FAILED, "nobody there"},
+    };
     (void)state;
-    server.denies = "clusterrolebindings";
-    assert_false(kube_account_remove(client, ACCOUNT, false, &steps, &err));
-    assert_int_equal(err.code, ERR_UPSTREAM_DENIED);
-    assert_int_equal(steps.items[0].status, FINDING_SKIPPED);
-    assert_int_equal(steps.items[1].status, FINDING_FAILED);
-    findings_done(&steps);
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        const struct err why = {.code = rows[i].code, .text = "nobody there"};
+        struct findings steps = {0};
+        kube_account_tell_removal(ACCOUNT, rows[i].how, &why, &steps);
+        assert_int_equal(steps.count, 6);
+        assert_int_equal(steps.items[0].status, rows[i].role);
+        assert_int_equal(steps.items[1].status, rows[i].binding);
+        assert_string_equal(steps.items[1].title, "cluster role binding");
+        assert_string_equal(steps.items[1].subject, ACCOUNT);
+        assert_string_equal(steps.items[1].text, rows[i].text);
+        findings_done(&steps);
+    }
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_server, end_server)
@@ -328,7 +339,7 @@ int main(void) {
         CASE(a_token_comes_with_its_end),
         CASE(the_end_of_a_token_is_told_by_our_clock),
         CASE(leaving_deletes_the_binding),
-        CASE(leaving_that_fails_says_what_stays),
+        CASE(each_object_is_told_with_what_becomes_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
