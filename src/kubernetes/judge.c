@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "clock.h"
+#include "inventory.h"
 #include "json.h"
+#include "snapshot.h"
 #include "str.h"
 
 #define MISSING_MAX 16U /* more lines than there are rules */
@@ -66,6 +68,14 @@ static int judge_copy_answers(const struct kube_answers *answers, struct kube_st
     return rc || !answers->version ? rc : str_replace(&out->version, answers->version, err);
 }
 
+/* A node that was declared and is not in Kubernetes is missing. */
+static void judge_take_declared(const struct kube_remote *at, struct kube_facts *facts) {
+    _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(at->k->options.inventory);
+    const struct inventory_cluster *entry = snapshot ? inventory_find_cluster(snapshot, at->remote.id) : NULL;
+    facts->control_plane_desired = entry ? entry->stated.control_plane_desired : -1;
+    facts->workers_desired = entry ? entry->stated.workers_desired : -1;
+}
+
 int kube_judge(struct kube_remote *at, const struct kube_nodes *nodes, struct kube_status *out, struct err *err) {
     const struct kube_answers *answers = &at->answers;
     _cleanup_free_ char *missing = str_dup(answers->missing);
@@ -79,8 +89,6 @@ int kube_judge(struct kube_remote *at, const struct kube_nodes *nodes, struct ku
                                .has_nodes = nodes != NULL,
                                .nodes = nodes ? nodes->items : NULL,
                                .nodes_count = nodes ? nodes->count : 0,
-                               .control_plane_desired = -1,
-                               .workers_desired = -1,
                                .pods = answers->pods,
                                .pods_count = answers->pods_count,
                                .certificate = answers->certificate,
@@ -90,6 +98,7 @@ int kube_judge(struct kube_remote *at, const struct kube_nodes *nodes, struct ku
                                .clock_skew_s = answers->skew_ms / 1000,
                                .missing = lines,
                                .missing_count = judge_lines(missing, lines)};
+    judge_take_declared(at, &facts);
     facts.contact = kube_judge_contact(at, &facts.contact_since_ms);
     kube_health_judge(&facts, &at->verdict, &verdict);
     at->verdict = verdict;

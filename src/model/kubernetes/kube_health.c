@@ -322,10 +322,10 @@ static void judge_nodes(struct judging *j) {
     const struct group control_plane = count_group(f, true), workers = count_group(f, false);
     if (control_plane.count) {
         out->control_plane_ready = control_plane.ready;
-        out->control_plane_desired = out->control_plane_desired < 0 ? control_plane.count : out->control_plane_desired;
+        out->control_plane_desired = control_plane.wanted;
     }
     out->workers_ready = workers.ready;
-    out->workers_desired = out->workers_desired < 0 ? workers.count : out->workers_desired;
+    out->workers_desired = workers.wanted;
     judge_control_plane(j, &control_plane);
     if (workers.ready < workers.wanted)
         tell_group(j, KUBE_REASON_WORKERS, &workers);

@@ -99,7 +99,7 @@ struct kube_verdict {
     size_t reasons_count;
     int control_plane_ready,
         workers_ready; /* -1: not known; no nodes of the control plane are shown where somebody else runs it */
-    int control_plane_desired, workers_desired; /* as declared, else as many as there are; -1: not known */
+    int control_plane_desired, workers_desired; /* as declared, or as many as there are, whichever is more; -1: not known */
 };
 
 /* Judges. `before` is the verdict before, whose reasons and state keep their since while they last; NULL: there is none. `out` may not be `before`. */

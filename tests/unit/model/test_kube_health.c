@@ -482,6 +482,10 @@ static void wanted_is_what_was_declared_or_is_there(void **state) {
     struct kube_verdict v = judge(&s, NULL);
     assert_int_equal(v.control_plane_desired, 3);
     assert_int_equal(v.workers_desired, 7);
+    s.facts.workers_desired = 1;
+    v = judge(&s, NULL);
+    assert_int_equal(v.state, CLUSTER_READY);
+    assert_int_equal(v.workers_desired, 2);
     nothing_declared(&s);
     v = judge(&s, NULL);
     assert_int_equal(v.control_plane_desired, 3);
