@@ -75,7 +75,6 @@ static int inherit_refuse(struct hyperflex *h, const char *hx_id, struct err *er
 /* User and password of the vCenter for a wish that names neither. */
 static int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, char **password, struct err *err) {
     _cleanup_(hx_credential_free) struct hx_credential *credential = NULL;
-    struct secret_value sealed = {0};
     struct err why = {0};
     int rc = hx_store_load_credential_of(h->options.runtime->store, wish->hx_id, &credential, &why);
     if (rc == ERR_NOT_FOUND)
@@ -84,9 +83,8 @@ static int hyperflex_inherit(struct hyperflex *h, struct hx_connection *wish, ch
         return err_move(err, rc, &why);
     wish->is_inherited = true;
     rc = str_replace(&wish->user_name, credential->user_name, err);
-    if (!rc)
-        rc = hx_store_load_credential_secret(h->options.runtime->store, credential->vcenter_id, &sealed, err);
-    return rc ? rc : hyperflex_unseal(h, str_format("hx-credential:%s", credential->vcenter_id), sealed, password, err);
+    const struct secret_place place = hx_store_credential_place(credential->vcenter_id);
+    return rc ? rc : secret_store_open(h->options.runtime->store, h->options.runtime->seal, &place, password, err);
 }
 
 static int hyperflex_write(struct hyperflex *h, const struct actor *actor, struct hx_connection *wish, const char *password,
@@ -174,12 +172,13 @@ int hyperflex_put_credential(struct hyperflex *h, const struct actor *actor, str
                                                                                     .object_kind = "vcenter",
                                                                                     .object_id = wish->vcenter_id,
                                                                                     .reason = wish->user_name});
+    const struct secret_place place = hx_store_credential_place(wish->vcenter_id);
     struct secret_value sealed = {0};
     int rc = hx_user_name_check(wish->user_name, err);
     if (!rc)
         rc = hyperflex_check_password(password, err);
     if (!rc)
-        rc = hyperflex_seal(h, str_format("hx-credential:%s", wish->vcenter_id), password, &sealed, err);
+        rc = secret_seal(h->options.runtime->seal, &place, password, &sealed, err);
     if (rc)
         return rc;
     wish->updated_at_ms = clock_wall_ms();

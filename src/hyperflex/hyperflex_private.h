@@ -111,10 +111,6 @@ void hx_remote_free(struct remote *remote);
 
 /* -- visit.c ------------------------------------------------------------------------------------------------------------ */
 
-/* Seals `text` for `purpose`, which is malloc'ed and freed here; NULL: ERR_NOMEM. out->bytes is freed by the caller. */
-int hyperflex_seal(struct hyperflex *h, char *purpose, const char *text, struct secret_value *out, struct err *err);
-/* Opens what hyperflex_seal sealed for `purpose` (freed here, as sealed.bytes). *out is freed by secret_free; NULL: no secret is stored. */
-int hyperflex_unseal(struct hyperflex *h, char *purpose, struct secret_value sealed, char **out, struct err *err);
 /* Seals a secret of one HX cluster. out->bytes is freed by the caller. */
 int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct secret_value *out,
                struct err *err);

@@ -13,56 +13,25 @@
 #include "hx_store.h"
 #include "lease_store.h"
 #include "limits.h"
-#include "seal.h"
 #include "secret.h"
 #include "str.h"
 
-#define SEALED_BYTES_MAX 16384U
+#define TOKEN_BYTES_MAX 16384U
 #define CONNECT_MAX_MS 10000L /* HX may be slow to answer, not to take the connection */
 #define LOGIN_WAIT_MAX_MS (HX_RETRY_MAX_S * INT64_C(1000))
 #define TOKEN_RENEW_MS (9 * CLOCK_DAY_MS) /* half of the 18 days that a token is good for */
 
 /* -- secrets ------------------------------------------------------------------------------------------------------- */
 
-int hyperflex_seal(struct hyperflex *h, char *purpose, const char *text, struct secret_value *out, struct err *err) {
-    _cleanup_free_ char *mine = purpose;
-    _cleanup_strbuf_ struct strbuf sealed;
-    strbuf_init(&sealed, SEALED_BYTES_MAX);
-    if (!mine)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = seal_seal(h->options.runtime->seal, mine, text, strlen(text), &sealed, err);
-    if (rc)
-        return rc;
-    out->count = sealed.len;
-    out->bytes = (uint8_t *)strbuf_steal(&sealed);
-    return 0;
-}
-
-int hyperflex_unseal(struct hyperflex *h, char *purpose, struct secret_value sealed, char **out, struct err *err) {
-    _cleanup_free_ char *mine = purpose;
-    _cleanup_free_ uint8_t *bytes = sealed.bytes;
-    _cleanup_strbuf_ struct strbuf plain;
-    strbuf_init_secret(&plain, SEALED_BYTES_MAX);
-    *out = NULL;
-    if (!mine)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    int rc = bytes ? seal_unseal(h->options.runtime->seal, mine, bytes, sealed.count, &plain, err) : 0;
-    if (rc || !bytes)
-        return rc;
-    *out = str_dup(plain.data);
-    return *out ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
 int visit_seal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, const char *text, struct secret_value *out,
                struct err *err) {
-    return hyperflex_seal(h, str_format("%s:%s", hx_secret_purpose(kind), hx_id), text, out, err);
+    const struct secret_place place = hx_store_place(hx_id, kind);
+    return secret_seal(h->options.runtime->seal, &place, text, out, err);
 }
 
 static int visit_unseal(struct hyperflex *h, const char *hx_id, enum hx_secret_kind kind, char **out, struct err *err) {
-    struct secret_value sealed = {0};
-    *out = NULL;
-    int rc = hx_store_load_secret(h->options.runtime->store, hx_id, kind, &sealed, err);
-    return rc ? rc : hyperflex_unseal(h, str_format("%s:%s", hx_secret_purpose(kind), hx_id), sealed, out, err);
+    const struct secret_place place = hx_store_place(hx_id, kind);
+    return secret_store_open(h->options.runtime->store, h->options.runtime->seal, &place, out, err);
 }
 
 /* A token is kept as "type LF access LF refresh". */
@@ -84,7 +53,7 @@ static int token_load(struct hx_visit *v, struct err *err) {
 static int token_keep(struct hx_visit *v, struct err *err) {
     _cleanup_strbuf_ struct strbuf text;
     struct secret_value sealed = {0};
-    strbuf_init_secret(&text, SEALED_BYTES_MAX);
+    strbuf_init_secret(&text, TOKEN_BYTES_MAX);
     strbuf_addf(&text, "%s\n%s\n%s", v->token.type, v->token.access, v->token.refresh);
     int rc = strbuf_check(&text, "a token", err);
     if (!rc)

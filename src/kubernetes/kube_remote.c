@@ -156,17 +156,13 @@ struct k8s_endpoint kube_endpoint(const struct kubernetes *k, const struct kube_
         .call_timeout_ms = k->options.call_timeout_ms};
 }
 
-static struct secret_place token_place(const char *cluster_id) {
-    return (struct secret_place){SECRET_OWNER_KUBE_CONNECTION, cluster_id, KUBE_TOKEN_PURPOSE};
-}
-
 int kube_seal_token(struct kubernetes *k, const char *cluster_id, const char *token, struct secret_value *out, struct err *err) {
-    const struct secret_place place = token_place(cluster_id);
+    const struct secret_place place = kube_store_place(cluster_id);
     return secret_seal(k->options.runtime->seal, &place, token, out, err);
 }
 
 int kube_load_token(struct kubernetes *k, const char *cluster_id, char **token, struct err *err) {
-    const struct secret_place place = token_place(cluster_id);
+    const struct secret_place place = kube_store_place(cluster_id);
     int rc = secret_store_open(k->options.runtime->store, k->options.runtime->seal, &place, token, err);
     if (rc || *token)
         return rc;

@@ -32,22 +32,12 @@ int hx_store_load_status(struct store *store, const char *hx_id, struct hx_statu
     return db_table_load(store, &hx_status_table, " WHERE hx_cluster_id = ?", DB_ARGS(db_text(hx_id)), out, err);
 }
 
-const char *hx_secret_purpose(enum hx_secret_kind kind) {
-    return kind == HX_SECRET_PASSWORD ? "hx-password" : "hx-token";
+struct secret_place hx_store_place(const char *hx_id, enum hx_secret_kind kind) {
+    return (struct secret_place){SECRET_OWNER_HX_CONNECTION, hx_id, kind == HX_SECRET_PASSWORD ? "hx-password" : "hx-token"};
 }
 
-static struct secret_place hx_store_place(const char *hx_id, enum hx_secret_kind kind) {
-    return (struct secret_place){SECRET_OWNER_HX_CONNECTION, hx_id, hx_secret_purpose(kind)};
-}
-
-static struct secret_place hx_store_credential_place(const char *vcenter_id) {
+struct secret_place hx_store_credential_place(const char *vcenter_id) {
     return (struct secret_place){SECRET_OWNER_HX_CREDENTIAL, vcenter_id, "hx-credential"};
-}
-
-int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
-                         struct err *err) {
-    const struct secret_place place = hx_store_place(hx_id, kind);
-    return secret_store_load(store, &place, out, err);
 }
 
 /* -- writing --------------------------------------------------------------------------------------------------------------- */
@@ -167,11 +157,6 @@ int hx_store_load_credential(struct store *store, const char *vcenter_id, struct
 int hx_store_load_credential_of(struct store *store, const char *hx_id, struct hx_credential **out, struct err *err) {
     return db_table_load(store, &credential_table, " WHERE vcenter_id = (SELECT vcenter_id FROM hx_clusters WHERE id = ?)",
                          DB_ARGS(db_text(hx_id)), out, err);
-}
-
-int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err) {
-    const struct secret_place place = hx_store_credential_place(vcenter_id);
-    return secret_store_load(store, &place, out, err);
 }
 
 static int credential_keep_password(struct store_tx *tx, const struct record_write *write, struct err *err) {

@@ -22,10 +22,8 @@ int hx_store_load_status(struct store *store, const char *hx_id, struct hx_statu
 
 /* Kinds of sealed values. */
 enum hx_secret_kind { HX_SECRET_PASSWORD, HX_SECRET_TOKEN };
-const char *hx_secret_purpose(enum hx_secret_kind kind); /* "hx-password", "hx-token"; static */
-/* As secret_store_load. */
-int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
-                         struct err *err);
+/* Where a secret of a connection belongs, to be sealed and opened (secret_store.h); borrows the id. */
+struct secret_place hx_store_place(const char *hx_id, enum hx_secret_kind kind);
 
 /* The writes below append the line `audit` to the audit log in the same transaction; NULL: none. */
 
@@ -55,8 +53,8 @@ int hx_store_save_status(struct store *store, struct hx_status *status, const st
 int hx_store_list_credentials(struct store *store, struct hx_credential_list *out, struct err *err);
 int hx_store_load_credential(struct store *store, const char *vcenter_id, struct hx_credential **out, struct err *err);
 int hx_store_load_credential_of(struct store *store, const char *hx_id, struct hx_credential **out, struct err *err);
-/* As secret_store_load. */
-int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err);
+/* As hx_store_place. */
+struct secret_place hx_store_credential_place(const char *vcenter_id);
 /* Inserts a credential (version_no 0), or replaces the one with credential->version_no. ERR_EXISTS, ERR_PRECONDITION, ERR_NOT_FOUND; ERR_CONFLICT if the
  * vCenter is gone. */
 int hx_store_put_credential(struct store *store, const struct hx_credential *credential, const struct secret_value *password,

@@ -44,13 +44,8 @@ int kube_store_load_by_uid(struct store *store, const char *cluster_uid, struct 
     return db_table_load(store, &kube_connection_table, " WHERE cluster_uid = ?", DB_ARGS(db_text(cluster_uid)), out, err);
 }
 
-static struct secret_place kube_store_place(const char *cluster_id) {
-    return (struct secret_place){SECRET_OWNER_KUBE_CONNECTION, cluster_id, KUBE_TOKEN_PURPOSE};
-}
-
-int kube_store_load_token(struct store *store, const char *cluster_id, struct secret_value *out, struct err *err) {
-    const struct secret_place place = kube_store_place(cluster_id);
-    return secret_store_load(store, &place, out, err);
+struct secret_place kube_store_place(const char *cluster_id) {
+    return (struct secret_place){SECRET_OWNER_KUBE_CONNECTION, cluster_id, "kube-token"};
 }
 
 /* -- the connection -------------------------------------------------------------------------------------------------------- */

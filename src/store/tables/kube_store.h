@@ -17,8 +17,6 @@
 
 struct lease_fence;
 
-#define KUBE_TOKEN_PURPOSE "kube-token"
-
 /* Reads all. *out (uninitialised) is given back by kube_connection_list_done, kube_status_list_done. */
 int kube_store_list(struct store *store, struct kube_connection_list *out, struct err *err);
 int kube_store_list_statuses(struct store *store, struct kube_status_list *out, struct err *err);
@@ -27,8 +25,8 @@ int kube_store_load(struct store *store, const char *cluster_id, struct kube_con
 int kube_store_load_status(struct store *store, const char *cluster_id, struct kube_status **out, struct err *err);
 /* The connection to the cluster with this uid. ERR_NOT_FOUND. */
 int kube_store_load_by_uid(struct store *store, const char *cluster_uid, struct kube_connection **out, struct err *err);
-/* The sealed token, as secret_store_load. */
-int kube_store_load_token(struct store *store, const char *cluster_id, struct secret_value *out, struct err *err);
+/* Where the token belongs, to be sealed and opened (secret_store.h); borrows the id. */
+struct secret_place kube_store_place(const char *cluster_id);
 
 /* A connection that is made or replaced. All borrowed. */
 struct kube_write {

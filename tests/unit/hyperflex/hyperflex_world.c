@@ -17,7 +17,6 @@
 #include "publish.h"
 #include "replica_store.h"
 #include "snapshot.h"
-#include "seal.h"
 #include "str.h"
 #include "x509.h"
 
@@ -76,15 +75,28 @@ static void take_secret(const char *text, struct secret_value *out) {
     *out = (struct secret_value){.bytes = *text ? (uint8_t *)str_dup(text) : NULL, .count = strlen(text)};
 }
 
-int hx_store_load_secret(struct store *store, const char *hx_id, enum hx_secret_kind kind, struct secret_value *out,
-                         struct err *err) {
-    (void)store, (void)hx_id, (void)err;
-    take_secret(hw.secrets[kind], out);
+struct secret_place hx_store_place(const char *hx_id, enum hx_secret_kind kind) {
+    return (struct secret_place){SECRET_OWNER_HX_CONNECTION, hx_id, kind == HX_SECRET_TOKEN ? "hx-token" : "hx-password"};
+}
+
+struct secret_place hx_store_credential_place(const char *vcenter_id) {
+    return (struct secret_place){SECRET_OWNER_HX_CREDENTIAL, vcenter_id, "hx-credential"};
+}
+
+int secret_seal(struct seal *seal, const struct secret_place *place, const char *text, struct secret_value *out,
+                struct err *err) {
+    (void)seal, (void)place, (void)err;
+    take_secret(text, out);
     return 0;
 }
 
-const char *hx_secret_purpose(enum hx_secret_kind kind) {
-    return kind == HX_SECRET_TOKEN ? "hx-token" : "hx-password";
+int secret_store_open(struct store *store, struct seal *seal, const struct secret_place *place, char **text, struct err *err) {
+    const char *kept = str_eq(place->purpose, "hx-credential") ? "inherited"
+                       : str_eq(place->purpose, "hx-token")    ? hw.secrets[HX_SECRET_TOKEN]
+                                                               : hw.secrets[HX_SECRET_PASSWORD];
+    (void)store, (void)seal, (void)err;
+    *text = *kept ? str_dup(kept) : NULL;
+    return 0;
 }
 
 int hx_store_put(struct store *store, const struct hx_connection *connection, const struct secret_value *password,
@@ -136,12 +148,6 @@ int platform_store_load_hx(struct store *store, const char *id, struct hx_cluste
     assert_non_null(hx);
     hx->id = str_dup(id);
     *out = hx;
-    return 0;
-}
-
-int hx_store_load_credential_secret(struct store *store, const char *vcenter_id, struct secret_value *out, struct err *err) {
-    (void)store, (void)vcenter_id, (void)err;
-    take_secret("inherited", out);
     return 0;
 }
 
@@ -320,16 +326,6 @@ const struct hx_cluster *inventory_find_hx(const struct inventory_platform *plat
 
 void audit_store_append_outcome(struct store *store, const struct audit_record *record, int rc, const struct err *why) {
     (void)store, (void)record, (void)rc, (void)why;
-}
-
-int seal_seal(struct seal *seal, const char *purpose, const void *plain, size_t n, struct strbuf *out, struct err *err) {
-    (void)seal, (void)purpose;
-    strbuf_add(out, plain, n);
-    return strbuf_check(out, "a secret", err);
-}
-
-int seal_unseal(struct seal *seal, const char *purpose, const void *sealed, size_t n, struct strbuf *out, struct err *err) {
-    return seal_seal(seal, purpose, sealed, n, out, err);
 }
 
 /* -- the network ------------------------------------------------------------------------------------------------------------------- */

@@ -94,6 +94,7 @@ static void test_a_cluster_comes_with_its_connection_or_not_at_all(void **state)
     _cleanup_(kube_connection_free) struct kube_connection *read = NULL;
     _cleanup_(kube_status_free) struct kube_status *status = NULL;
     struct kube_connection_list list = {0};
+    const struct secret_place place = kube_store_place(CLUSTER);
     struct secret_value value = {0};
     struct err err = {0};
     (void)state;
@@ -110,7 +111,7 @@ static void test_a_cluster_comes_with_its_connection_or_not_at_all(void **state)
     assert_int_equal(status->remote.state, REMOTE_NEW);
     assert_int_equal(status->token_until_ms, 7);
     assert_int_equal(status->health.workers_desired, -1);
-    ASSERT_OK(kube_store_load_token(store, CLUSTER, &value, &err), &err);
+    ASSERT_OK(secret_store_load(store, &place, &value, &err), &err);
     assert_int_equal(value.count, sizeof(token_bytes));
     assert_memory_equal(value.bytes, token_bytes, sizeof(token_bytes));
     free(value.bytes);
@@ -147,6 +148,7 @@ static void test_a_status_is_written_by_the_holder_of_the_lease(void **state) {
     const struct secret_value renewed = {token_bytes, 1};
     struct lease_fence next;
     struct kube_status *status = NULL;
+    const struct secret_place place = kube_store_place(CLUSTER);
     struct secret_value value = {0};
     struct err err = {0};
     (void)state;
@@ -162,7 +164,7 @@ static void test_a_status_is_written_by_the_holder_of_the_lease(void **state) {
     assert_int_equal(fixture_count_changes(store, &positions, CHANGE_CLUSTER), 1); /* only the news */
     ASSERT_OK(lease_store_take(store, "kube:" CLUSTER, 600000, &next, &err), &err);
     ASSERT_CODE(kube_store_save_status(store, status, &token, &fence, true, &err), ERR_PRECONDITION, &err);
-    ASSERT_OK(kube_store_load_token(store, CLUSTER, &value, &err), &err);
+    ASSERT_OK(secret_store_load(store, &place, &value, &err), &err);
     assert_int_equal(value.count, 1);
     free(value.bytes);
     assert_int_equal(fixture_number("SELECT workers_ready FROM kube_statuses WHERE health = 'degraded' AND state = 'ok'"), 4);
