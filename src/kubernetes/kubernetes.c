@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "inventory.h"
+#include "kube_facts.h"
 #include "metric.h"
 #include "snapshot.h"
 #include "str.h"
@@ -182,6 +183,7 @@ struct kubernetes_view {
     const struct inventory_snapshot *snapshot;
     struct findings *findings;
     struct metric_page *page;
+    unsigned states[REMOTE_IDLE]; /* connections in each */
 };
 
 static const char *view_name(const struct kubernetes_view *view, const char *cluster_id) {
@@ -209,9 +211,22 @@ void kubernetes_check_health(struct kubernetes *k, struct findings *out) {
 }
 
 static void measure_one(struct remote *remote, void *arg) {
-    const struct kubernetes_view *view = arg;
+    struct kubernetes_view *view = arg;
     LOCKED(&remote->lock);
+    view->states[remote->status.state]++;
     metric_sample(view->page, METRIC_KUBE_UP, remote->status.state == REMOTE_OK, view_name(view, remote->id), remote->id);
+}
+
+static void measure_nodes(const struct kubernetes_view *view) {
+    unsigned counts[KUBE_TRUE + 1] = {0};
+    for (size_t i = 0; view->snapshot && i < view->snapshot->clusters_count; i++) {
+        const struct cluster *c = view->snapshot->clusters[i]->record;
+        for (size_t k = 0; k < c->nodes_count; k++)
+            if (c->nodes[k].kube)
+                counts[c->nodes[k].kube->ready]++;
+    }
+    for (enum kube_truth ready = KUBE_UNKNOWN; ready <= KUBE_TRUE; ready++)
+        metric_sample(view->page, METRIC_KUBE_NODES, counts[ready], kube_truth_words[ready]);
 }
 
 void kubernetes_write_metrics(struct kubernetes *k, struct metric_page *page) {
@@ -219,4 +234,7 @@ void kubernetes_write_metrics(struct kubernetes *k, struct metric_page *page) {
     struct kubernetes_view view = {.snapshot = snapshot, .page = page};
     worker_pool_write_metrics(k->workers, page, "kubernetes", NULL, NULL);
     remotes_each(k->remotes, measure_one, &view);
+    for (enum remote_state state = REMOTE_NEW; state < REMOTE_IDLE; state++)
+        metric_sample(page, METRIC_KUBE_CONNECTIONS, view.states[state], kube_connection_state_name(state));
+    measure_nodes(&view);
 }
