@@ -191,7 +191,7 @@ static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
         break;
     case SEAL_OWNER_KUBE_CONNECTION:
         what = "Kubernetes cluster";
-        command = str_format("kaasctl cluster connect %s --kubeconfig FILE", name.text);
+        command = str_format("kaasctl cluster reconnect %s --kubeconfig FILE", name.text);
         break;
     case SEAL_OWNER_SIGNING_KEY: /* made anew by themselves */
     case SEAL_OWNER_AUDIT_KEY:

@@ -111,7 +111,7 @@ def test_all_else_stays(place: Place) -> None:
     assert said.returncode == 0, said.stderr
     for words in ("kaasctl vcenter register 127.0.0.1", "kaasctl ldap set corp --bind-password-file -",
                   "--user hxadmin", "kaasctl vcenter set-hx-credential",
-                  "kaasctl cluster connect connected --kubeconfig FILE", "Users, grants, clusters and vCenters are as they were"):
+                  "kaasctl cluster reconnect connected --kubeconfig FILE", "Users, grants, clusters and vCenters are as they were"):
         assert words in said.stdout, said.stdout
     assert place.key.stat().st_mode & 0o777 == 0o600 and len(place.key.read_bytes()) == 32
     kaasd.start()
