@@ -16,8 +16,9 @@
 
 #include "cleanup.h"
 #include "err.h"
+#include "limits.h"
 
-#define KUBECONFIG_BYTES_MAX (256U * 1024U)
+#define KUBECONFIG_BYTES_MAX KAAS_KUBECONFIG_BYTES_MAX
 #define KUBECONFIG_CONTEXTS_MAX 1000U
 #define KUBECONFIG_NAME_BYTES_MAX 512U /* of contexts, clusters and users: EKS makes them of ARNs, OpenShift of addresses */
 

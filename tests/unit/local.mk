@@ -45,7 +45,6 @@ UNIT_TESTS = \
     tests/unit/hx/test_hx_decode \
     tests/unit/inventory/test_inventory_check \
     tests/unit/inventory/test_inventory_impact \
-    tests/unit/inventory/test_inventory_impact \
     tests/unit/inventory/test_inventory_list \
     tests/unit/inventory/test_inventory_next \
     tests/unit/inventory/test_inventory_snapshot \
