@@ -71,6 +71,8 @@ var opRules = map[string]opRule{
 	"UnregisterVM":                 {privilege: "VirtualMachine.Inventory.Unregister"},
 	"Rename_Task":                  {privilege: "Folder.Rename"},
 	"Destroy_Task":                 {privilege: "VirtualMachine.Inventory.Delete"},
+	"EnterMaintenanceMode_Task":    {privilege: "Host.Config.Maintenance"},
+	"ExitMaintenanceMode_Task":     {privilege: "Host.Config.Maintenance"},
 }
 
 // operationRule gives the rule of any operation: what only looks needs System.View, everything
@@ -150,6 +152,9 @@ func init() {
 		"DestroyPropertyFilter":        {"PropertyFilter", destroyPropertyFilter},
 		"CreateContainerView":          {"ViewManager", createContainerView},
 		"DestroyView":                  {"", destroyView},
+		"EnterMaintenanceMode_Task":    {"HostSystem", enterMaintenanceMode},
+		"ExitMaintenanceMode_Task":     {"HostSystem", exitMaintenanceMode},
+		"PowerOnVM_Task":               {"VirtualMachine", powerOn},
 		"PostEvent":                    {"EventManager", postEvent},
 		"CreateAlarm":                  {"AlarmManager", createAlarm},
 		"GetAlarm":                     {"AlarmManager", getAlarm},

@@ -52,6 +52,8 @@ type Server struct {
 	feed  *feed
 	churn churn
 
+	maintenance maintenance
+
 	history history
 	alarms  *moRef       // where clients find the AlarmManager
 	offset  atomic.Int64 // the fake clock runs this many nanoseconds ahead
