@@ -102,10 +102,17 @@ static int on_permissions(void *arg, const char *user, struct err *err) {
     return take(user);
 }
 
+static int on_maintenance(void *arg, const struct vim_watch_maintenance *begun, struct err *err) {
+    (void)arg, (void)err;
+    if (!begun->key && begun->is_old)
+        abort();
+    return take(begun->host_moref);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct vim_watch_options options = {.extension_key = "k"};
-    const struct vim_watch_events events = {NULL, NULL, on_object, on_extensions, on_permissions, NULL};
+    const struct vim_watch_events events = {NULL, NULL, on_object, on_extensions, on_permissions, on_maintenance, NULL};
     struct vim_watch *watch = NULL;
     if (size < 1)
         return 0;

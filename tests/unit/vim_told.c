@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "vim_told.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "str.h"
@@ -68,6 +69,13 @@ static int on_permissions(void *arg, const char *user, struct err *err) {
     return end_line(told, "permissions", err);
 }
 
+static int on_maintenance(void *arg, const struct vim_watch_maintenance *begun, struct err *err) {
+    struct told *told = arg;
+    strbuf_addf(&told->text, "maintenance %s key=%d at=%" PRId64 "%s", begun->host_moref, begun->key, begun->at_ms,
+                begun->is_old ? " old" : "");
+    return end_line(told, "maintenance", err);
+}
+
 static int on_settled(void *arg, struct err *err) {
     struct told *told = arg;
     strbuf_adds(&told->text, "settled");
@@ -77,7 +85,8 @@ static int on_settled(void *arg, struct err *err) {
 void told_init(struct told *told) {
     memset(told, 0, sizeof(*told));
     strbuf_init(&told->text, 64U << 20);
-    told->events = (struct vim_watch_events){told, on_restarted, on_object, on_extensions, on_permissions, on_settled};
+    told->events =
+        (struct vim_watch_events){told, on_restarted, on_object, on_extensions, on_permissions, on_maintenance, on_settled};
 }
 
 void told_done(struct told *told) {

@@ -65,8 +65,8 @@ void vim_in_view(struct vim_context *ctx, struct vim25__ObjectSpec *out, struct 
 /* A TraversalSpec that leads from an object up through `parent` to the root. NULL without memory. */
 struct vim25__TraversalSpec *vim_in_way_up(struct vim_context *ctx);
 
-/* Makes an EventHistoryCollector for the events about permissions, roles and ended sessions (vim_watch.c). */
-int vim_collect_permission_events(struct vim_context *ctx, char out[VIM_VIEW_BYTES], struct err *err);
+/* Makes an EventHistoryCollector for the events that a watch tells of (vim_watch.c): about permissions, roles, ended sessions, and hosts that enter maintenance mode. */
+int vim_collect_events(struct vim_context *ctx, char out[VIM_VIEW_BYTES], struct err *err);
 
 /* Copies the id that an operation gave. ERR_PROTOCOL, naming `what`, if there is none or it is too long. */
 int vim_keep_id(struct vim_context *ctx, const struct vim25__ManagedObjectReference *ref, const char *what,

@@ -48,6 +48,7 @@ struct vim_watch {
     char version[VERSION_BYTES];
     size_t object_count;
     int last_event;         /* greatest key told or passed over; 0: there was none */
+    bool has_page;          /* a page of events was told since then */
     int64_t not_before_ms;  /* when to ask next */
     pthread_mutex_t lock;   /* guards is_canceled */
     pthread_cond_t changed; /* is_canceled was set */
@@ -199,7 +200,7 @@ static int tell_entity(struct vim_context *ctx, struct vim_watch_answer *answer,
     return ret || !e->object ? ret : e->object(e->arg, &told, err);
 }
 
-/* ---- events about permissions, roles and sessions that an administrator ended ---- */
+/* ---- events about permissions, roles, sessions that an administrator ended, and hosts that enter maintenance mode ---- */
 
 /* Keys of events grow. What has a key that was told is passed over, since a page comes whole each time; its events are in no
  * order. A page of which no event is known may have lost others before: then it may have been anybody. */
@@ -222,6 +223,13 @@ static const char *user_of(const struct vim25__AnyEvent *event) {
 /* Of events that bear no class. */
 static bool is_ours(const struct vim25__AnyEvent *event) {
     return event->principal || event->role || event->terminatedUsername;
+}
+
+/* The host that begins to enter maintenance mode, by an event that bears no class: of the classes we ask for it is the one about a host and nobody.
+ * NULL: it is another one. */
+static const char *entering_host(const struct vim25__AnyEvent *event) {
+    const struct vim25__ManagedObjectReference *host = event->host ? event->host->host : NULL;
+    return event->key && host && is_id(host->__item) && !is_ours(event) ? host->__item : NULL;
 }
 
 #define TAKE_PERMISSION(class)                                            \
@@ -247,6 +255,11 @@ static bool read_single(int type, const void *val, struct vim25__AnyEvent *out) 
         out->key = ((const struct vim25__SessionTerminatedEvent *)val)->key;
         out->terminatedUsername = ((const struct vim25__SessionTerminatedEvent *)val)->terminatedUsername;
         return true;
+    case SOAP_TYPE_vim25__EnteringMaintenanceModeEvent:
+        out->key = ((const struct vim25__EnteringMaintenanceModeEvent *)val)->key;
+        out->createdTime = ((const struct vim25__EnteringMaintenanceModeEvent *)val)->createdTime;
+        out->host = ((const struct vim25__EnteringMaintenanceModeEvent *)val)->host;
+        return true;
     default: return false;
     }
 }
@@ -261,14 +274,45 @@ static bool vim_watch_is_new(const struct vim25__AnyEvent *event, int last) {
     return !event->key || *event->key > last;
 }
 
+static int tell_entering(const struct vim_watch_answer *answer, const struct vim25__AnyEvent *event, bool is_old,
+                         struct err *err) {
+    const struct vim_watch_events *e = answer->events;
+    struct vim_watch_maintenance begun = {.host_moref = entering_host(event), .key = *event->key, .is_old = is_old};
+    if (!event->createdTime || !clock_parse(event->createdTime, &begun.at_ms))
+        begun.at_ms = 0;
+    return e->maintenance ? e->maintenance(e->arg, &begun, err) : 0;
+}
+
+/* The one of these events that comes next after this key; NULL: there is none. */
+static const struct vim25__AnyEvent *next_entering(const struct vim25__ArrayOfEvent *page, int after) {
+    const struct vim25__AnyEvent *next = NULL;
+    for (int i = 0; i < page->__sizeEvent; i++) {
+        const struct vim25__AnyEvent *event = &page->Event[i];
+        if (entering_host(event) && *event->key > after && (!next || *event->key < *next->key))
+            next = event;
+    }
+    return next;
+}
+
+static int tell_page_entering(const struct vim_watch_answer *answer, const struct vim25__ArrayOfEvent *page, int last,
+                              struct err *err) {
+    const struct vim25__AnyEvent *event = NULL;
+    int ret = 0;
+    for (int after = answer->watch->has_page ? last : 0; !ret && (event = next_entering(page, after)); after = *event->key)
+        ret = tell_entering(answer, event, *event->key <= last, err);
+    answer->watch->has_page = true;
+    return ret;
+}
+
 static int tell_page(const struct vim_watch_answer *answer, const struct vim25__ArrayOfEvent *page, struct err *err) {
     struct vim_watch *watch = answer->watch;
-    int last = watch->last_event, fresh = 0, ret = 0;
+    int last = watch->last_event, fresh = 0;
+    int ret = tell_page_entering(answer, page, last, err);
     for (int i = 0; i < page->__sizeEvent; i++) {
         fresh += vim_watch_is_new(&page->Event[i], last);
         vim_watch_keep_key(watch, &page->Event[i]);
     }
-    if (fresh == page->__sizeEvent && (last ? fresh > 0 : fresh >= PAGE_COUNT_LEAST))
+    if (!ret && fresh == page->__sizeEvent && (last ? fresh > 0 : fresh >= PAGE_COUNT_LEAST))
         return vim_watch_tell(answer, NULL, err);
     for (int i = 0; !ret && i < page->__sizeEvent; i++)
         if (vim_watch_is_new(&page->Event[i], last) && is_ours(&page->Event[i]))
@@ -286,7 +330,7 @@ static int tell_change(const struct vim_watch_answer *answer, const struct vim25
     if (!read_single(change->__type, change->val, &event) || !vim_watch_is_new(&event, watch->last_event))
         return 0;
     vim_watch_keep_key(watch, &event);
-    return vim_watch_tell(answer, user_of(&event), err);
+    return entering_host(&event) ? tell_entering(answer, &event, false, err) : vim_watch_tell(answer, user_of(&event), err);
 }
 
 static int tell_events(const struct vim_watch_answer *answer, const struct vim25__ObjectUpdate *update, struct err *err) {
@@ -581,10 +625,10 @@ static int watch_events(struct vim_context *ctx, struct vim_watch *watch, const 
     return ret ? ret : watch_property(ctx, &watch->site, one, err);
 }
 
-int vim_collect_permission_events(struct vim_context *ctx, char out[VIM_VIEW_BYTES], struct err *err) {
-    static const char *const classes[] = {"PermissionAddedEvent",  "PermissionUpdatedEvent", "PermissionRemovedEvent",
-                                          "RoleAddedEvent",        "RoleUpdatedEvent",       "RoleRemovedEvent",
-                                          "SessionTerminatedEvent"};
+int vim_collect_events(struct vim_context *ctx, char out[VIM_VIEW_BYTES], struct err *err) {
+    static const char *const classes[] = {
+        "PermissionAddedEvent", "PermissionUpdatedEvent", "PermissionRemovedEvent", "RoleAddedEvent",
+        "RoleUpdatedEvent",     "RoleRemovedEvent",       "SessionTerminatedEvent", "EnteringMaintenanceModeEvent"};
     enum xsd__boolean yes = xsd__boolean__true_;
     int page = PAGE_COUNT;
     struct vim25__EventFilterSpec filter = {
@@ -598,7 +642,7 @@ int vim_collect_permission_events(struct vim_context *ctx, char out[VIM_VIEW_BYT
 
 static int watch_page(struct vim_context *ctx, struct vim_watch *watch, struct err *err) {
     struct vim_one one = {"EventHistoryCollector", watch->site.events, "latestPage"};
-    int ret = vim_collect_permission_events(ctx, watch->site.events, err);
+    int ret = vim_collect_events(ctx, watch->site.events, err);
     return ret ? ret : watch_events(ctx, watch, &one, err);
 }
 
@@ -773,6 +817,7 @@ static int vim_watch_make(struct vim_watch *w, const struct vim_watch_events *ev
     w->version[0] = '\0';
     w->object_count = 0;
     w->last_event = 0;
+    w->has_page = false;
     ret = vim_watch_run(w, vim_watch_op_make, w, err);
     if (ret)
         return ret;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cleanup.h"
 #include "err.h"
@@ -71,6 +72,15 @@ struct vim_watch_object {
     bool has_in_maintenance, in_maintenance; /* of a host */
 };
 
+/* A host has begun to enter maintenance mode: no machine runs there when it has ended, and none is moved away by that itself (vSphere API reference,
+ * EnteringMaintenanceModeEvent, HostSystem.EnterMaintenanceMode_Task). */
+struct vim_watch_maintenance {
+    const char *host_moref;
+    int key;       /* of vCenter's event: of two the later one has the greater key */
+    int64_t at_ms; /* by vCenter's clock; 0: not told */
+    bool is_old;   /* it happened before the watch began */
+};
+
 /* The functions that a watch calls. Each may be NULL; a negative return ends vim_watch_next with it, and the next call starts anew. They run in
  * the thread of vim_watch_next, without locks of ours. */
 struct vim_watch_events {
@@ -85,6 +95,8 @@ struct vim_watch_events {
      * it). A NULL `user` means everybody: a group or role changed, or events may have been missed. Events before `restarted` are not told: after it,
      * assume changes for everybody, too. */
     int (*permissions)(void *arg, const char *user, struct err *err);
+    /* Once for each, in the order of their keys; those that the newest page still has when the watch begins, too. Not told where we may read no events. */
+    int (*maintenance)(void *arg, const struct vim_watch_maintenance *begun, struct err *err);
     /* The last answer of an update has been told: what was told since `restarted` is complete. */
     int (*settled)(void *arg, struct err *err);
 };

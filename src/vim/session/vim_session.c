@@ -497,7 +497,7 @@ static int op_events(struct vim_context *ctx, void *arg, struct err *err) {
     int ret;
     if (!ctx->content.event_manager[0])
         return err_set(err, ERR_UPSTREAM, "%s tells no manager of events", ctx->route->peer);
-    ret = vim_collect_permission_events(ctx, collector, err);
+    ret = vim_collect_events(ctx, collector, err);
     if (ret)
         return ret;
     ret = vim_retrieve_one(ctx, &one, count_events, arg, err);

@@ -139,6 +139,50 @@ static void events_from_now_on(void **state) {
     told_is(&w->told, "permissions of all\npermissions V\\carl\npermissions of all\nsettled\n");
 }
 
+#define ENTERING(key, host)                                                                                                      \
+    "<Event xsi:type=\"EnteringMaintenanceModeEvent\"><key>" key "</key><chainId>1</chainId>"                                    \
+    "<createdTime>2026-01-31T12:00:00.25Z</createdTime><userName>V\\admin</userName><computeResource><name>East</name>"          \
+    "<computeResource type=\"ClusterComputeResource\">domain-c7</computeResource></computeResource><host><name>esx</name><host " \
+    "type=\"HostSystem\">" host "</host></host></Event>"
+#define PERSON_ON_HOST(key, name)                                                                                              \
+    "<Event xsi:type=\"PermissionAddedEvent\"><key>" key "</key><host><name>esx</name><host type=\"HostSystem\">host-9</host>" \
+    "</host><principal>" name "</principal><group>false</group></Event>"
+#define AT "at=1769860800250"
+
+/* Those that are in the page at the beginning are told as old ones; each once, in order, whatever the order of the page. */
+static void hosts_that_enter_maintenance_mode(void **state) {
+    struct watch_world *w = *state;
+    begin_events(w, OLD_PAGE(ENTERING("12", "host-2") ROLE("9") ENTERING("11", "host-1")));
+    fake_answer(w->fake, "WaitForUpdatesEx",
+                UPDATES("1", COLLECTOR(PAGE(ENTERING("12", "host-2") ROLE("9") ENTERING("11", "host-1")))));
+    watch_next(w, 0, NULL);
+    told_is(&w->told, "restarted\nmaintenance host-1 key=11 " AT " old\nmaintenance host-2 key=12 " AT " old\nsettled\n");
+    assert_non_null(
+        strstr(fake_last(w->fake, "CreateCollectorForEvents"), "<eventTypeId>EnteringMaintenanceModeEvent</eventTypeId>"));
+    fake_answer(w->fake, "WaitForUpdatesEx",
+                UPDATES("2", COLLECTOR(PAGE(ENTERING("15", "host-1") PERSON_ON_HOST("14", "V\\al") ENTERING("12", "host-2")
+                                                ENTERING("13", "host-3") ENTERING("11", "host-1")))));
+    watch_next(w, 0, NULL);
+    told_is(&w->told, "maintenance host-3 key=13 " AT "\nmaintenance host-1 key=15 " AT "\npermissions V\\al\nsettled\n");
+    fake_answer(w->fake, "WaitForUpdatesEx",
+                UPDATES("3", COLLECTOR(PAGE(ENTERING("15", "host-1") "<Event xsi:type=\"EnteringMaintenanceModeEvent\">"
+                                                                     "<key>16</key></Event>" ENTERING("12", "host-2")))));
+    watch_next(w, 0, NULL);
+    told_is(&w->told, "settled\n");
+}
+
+/* A page without any known event may have lost others, but has these. */
+static void hosts_are_told_beside_lost_events(void **state) {
+    struct watch_world *w = *state;
+    begin_events(w, OLD_PAGE(ROLE("1")));
+    fake_answer(w->fake, "WaitForUpdatesEx", UPDATES("1", COLLECTOR(PAGE(ROLE("1")))));
+    watch_next(w, 0, NULL);
+    told_is(&w->told, "restarted\nsettled\n");
+    fake_answer(w->fake, "WaitForUpdatesEx", UPDATES("2", COLLECTOR(PAGE(ENTERING("7", "host-1") ROLE("8")))));
+    watch_next(w, 0, NULL);
+    told_is(&w->told, "maintenance host-1 key=7 " AT "\npermissions of all\nsettled\n");
+}
+
 static void strange_events_spoil_nothing(void **state) {
     struct watch_world *w = *state;
     begin_events(w, "");
@@ -190,6 +234,12 @@ static void newest_event_where_collectors_are_refused(void **state) {
     fake_answer(w->fake, "WaitForUpdatesEx", UPDATES("3", EVENTS_OF_MANAGER(LATEST("RoleRemovedEvent", "<key>10</key>"))));
     watch_next(w, 0, NULL);
     told_is(&w->told, "settled\n"); /* once is enough */
+    fake_answer(w->fake, "WaitForUpdatesEx",
+                UPDATES("4", EVENTS_OF_MANAGER(
+                                 LATEST("EnteringMaintenanceModeEvent",
+                                        "<key>12</key><host><name>esx</name><host type=\"HostSystem\">host-4</host></host>"))));
+    watch_next(w, 0, NULL);
+    told_is(&w->told, "maintenance host-4 key=12 at=0\nsettled\n");
 }
 
 static void all_events_refused(void **state) {
@@ -224,6 +274,8 @@ int main(void) {
         TEST(an_unreadable_list_is_not_told),
         TEST(an_empty_list_is_told),
         TEST(events_from_now_on),
+        TEST(hosts_that_enter_maintenance_mode),
+        TEST(hosts_are_told_beside_lost_events),
         TEST(strange_events_spoil_nothing),
         TEST(lost_events_mean_everybody),
         TEST(newest_event_where_collectors_are_refused),
