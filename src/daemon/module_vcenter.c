@@ -99,9 +99,14 @@ static void on_refused(void *arg, const char *vcenter_id, const char *text) {
               "give it a shorter name at the vCenter; all other objects are saved", NULL);
 }
 
+static void platform_maintenance_begun(void *arg, const char *vcenter_id, const struct vim_watch_maintenance *begun) {
+    event_maker_note_host(((struct wire *)arg)->event_maker, vcenter_id, begun);
+}
+
 static int make_platform(struct wire *w, struct err *err) {
     const char *email = w->config.vcenter_admin_email;
     int rc = manifest_log_new(&w->parts.manifest_log, err);
+    rc = rc ? rc : event_maker_new(w->runtime.store, w->parts.inventory, &w->event_maker, err);
     struct platform_options options = {
         .runtime = &w->runtime,
         .extension_key = w->config.vcenter_extension_key,
@@ -120,22 +125,22 @@ static int make_platform(struct wire *w, struct err *err) {
         .key_bits = config_key_bits(&w->config),
         .on_permissions = platform_permissions_changed,
         .on_permissions_arg = w,
+        .on_maintenance = w->config.vcenter_events ? platform_maintenance_begun : NULL,
+        .on_maintenance_arg = w,
         .on_refused = on_refused,
     };
     if (!rc)
         rc = platform_new(&options, &w->parts.platform, err);
     if (!rc)
         plug_in_work(w); /* before there are links: what they do without being told */
-    if (!rc)
-        rc = event_maker_new(w->runtime.store, w->parts.inventory, &w->event_maker, err);
     return rc;
 }
 
 MODULE_DO(stop_platform, platform_stop(w->parts.platform))
 
 static void drop_platform(struct wire *w) {
-    event_maker_free(w->event_maker);
     platform_free(w->parts.platform);
+    event_maker_free(w->event_maker);
     manifest_log_free(w->parts.manifest_log);
 }
 

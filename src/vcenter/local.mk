@@ -16,6 +16,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/doctor/vc_status.h \
     src/vcenter/doctor/verdict_ask.c \
     src/vcenter/doctor/verdict_ask.h \
+    src/vcenter/events/event_host.c \
+    src/vcenter/events/event_host.h \
     src/vcenter/events/event_make.c \
     src/vcenter/events/event_make.h \
     src/vcenter/events/event_post.c \

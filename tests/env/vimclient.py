@@ -102,14 +102,36 @@ def read_extension(vcenter: Vcenter, key: str, user: User | None = None) -> vim.
         return instance.RetrieveContent().extensionManager.FindExtension(key)
 
 
-def our_events(vcenter: Vcenter, moref: str, locale: str = "en") -> list[tuple[str, str, dict[str, str]]]:
-    """The events of ours at a vSphere cluster, the oldest first: the type after our prefix, the text as it is read in that language,
-    and the arguments."""
+def host_of(instance: vim.ServiceInstance, moref: str) -> vim.HostSystem:
+    return vim.HostSystem(moref, instance._stub)
+
+
+def enter_maintenance(vcenter: Vcenter, moref: str) -> None:
+    """An administrator puts a host into maintenance mode; that lasts as long as machines run there."""
+    with session(vcenter, vcenter.admin) as instance:
+        host_of(instance, moref).EnterMaintenanceMode_Task(timeout=0)
+
+
+def end_maintenance(vcenter: Vcenter, moref: str) -> None:
+    """A host neither is in maintenance mode afterwards nor about to be."""
+    with session(vcenter, vcenter.admin) as instance:
+        host = host_of(instance, moref)
+        for task in host.recentTask:
+            if task.info.state == "running":
+                task.CancelTask()
+        if host.runtime.inMaintenanceMode:
+            host.ExitMaintenanceMode_Task(timeout=0)
+
+
+def our_events(vcenter: Vcenter, moref: str, locale: str = "en",
+               kind: str = "ClusterComputeResource") -> list[tuple[str, str, dict[str, str]]]:
+    """The events of ours at a vSphere cluster (or an object of another kind), the oldest first: the type after our prefix, the text as it
+    is read in that language, and the arguments."""
     stub = SmartStubAdapter(host=vcenter.host, port=vcenter.port, sslContext=tls_context(vcenter))
     content = vim.ServiceInstance("ServiceInstance", stub).RetrieveContent()
     content.sessionManager.Login(vcenter.admin.login, vcenter.admin.password, locale)
     try:
-        by_entity = vim.event.EventFilterSpec.ByEntity(entity=vim.ClusterComputeResource(moref, stub), recursion="self")
+        by_entity = vim.event.EventFilterSpec.ByEntity(entity=getattr(vim, kind)(moref, stub), recursion="self")
         collector = content.eventManager.CreateCollectorForEvents(vim.event.EventFilterSpec(entity=by_entity, maxCount=1000))
         events: list[Any] = list(collector.ReadNextEvents(1000))
     finally:
@@ -127,6 +149,15 @@ def run_govc(vcenter: Vcenter, *arguments: str, user: User | None = None) -> str
     if result.returncode:
         raise WorldError(f"govc {' '.join(arguments)}: {result.stderr.strip()}")
     return result.stdout
+
+
+def attempt_govc(vcenter: Vcenter, *arguments: str) -> str:
+    """As run_govc for what is to fail: what govc says of that."""
+    try:
+        run_govc(vcenter, *arguments)
+    except WorldError as error:
+        return str(error)
+    raise WorldError(f"govc {' '.join(arguments)} has done it")
 
 
 def govc(vcenter: Vcenter, command: str, *arguments: str, user: User | None = None) -> Any:

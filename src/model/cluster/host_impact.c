@@ -70,25 +70,39 @@ static bool impact_is_told(const struct cluster *c, size_t before, const struct 
     return false;
 }
 
-/* "cp-0, cp-1 and 3 more are on host esx-7, and without it there is no majority" */
-static void impact_tell_host(const struct cluster *c, const struct object_ref *host, const char *name, struct strbuf *out,
-                             int64_t *since_ms) {
+void host_impact_tell_nodes(const struct cluster *c, const struct object_ref *host, struct strbuf *out) {
     struct host_impact impact;
     size_t named = 0;
     host_impact_judge(c, host, &impact);
-    for (size_t i = 0; i < c->nodes_count; i++) {
+    for (size_t i = 0; i < c->nodes_count && named < NODES_NAMED_MAX; i++) {
         const struct node *n = &c->nodes[i];
         if (n->role != NODE_CONTROL_PLANE || !host_impact_is_on(n, host))
-            continue;
-        if (n->seen->observed_at_ms > *since_ms)
-            *since_ms = n->seen->observed_at_ms;
-        if (named == NODES_NAMED_MAX)
             continue;
         strbuf_addf(out, "%s%s", !named ? "" : named + 1 == impact.control_planes_on ? " and " : ", ", n->name);
         named++;
     }
     if (impact.control_planes_on > named)
         strbuf_addf(out, " and %zu more", impact.control_planes_on - named);
+}
+
+static int64_t impact_known_since_ms(const struct cluster *c, const struct object_ref *host) {
+    int64_t since_ms = 0;
+    for (size_t i = 0; i < c->nodes_count; i++) {
+        const struct node *n = &c->nodes[i];
+        if (n->role == NODE_CONTROL_PLANE && host_impact_is_on(n, host) && n->seen->observed_at_ms > since_ms)
+            since_ms = n->seen->observed_at_ms;
+    }
+    return since_ms;
+}
+
+/* "cp-0, cp-1 and 3 more are on host esx-7, and without it there is no majority" */
+static void impact_tell_host(const struct cluster *c, const struct object_ref *host, const char *name, struct strbuf *out,
+                             int64_t *since_ms) {
+    const int64_t known_ms = impact_known_since_ms(c, host);
+    struct host_impact impact;
+    host_impact_judge(c, host, &impact);
+    *since_ms = known_ms > *since_ms ? known_ms : *since_ms;
+    host_impact_tell_nodes(c, host, out);
     strbuf_addf(out, " are on host %s%s", name ? name : host->moref,
                 impact.verdict == HOST_TAKES_QUORUM ? ", and without it there is no majority" : "");
 }

@@ -36,5 +36,8 @@ bool host_impact_is_on(const struct node *node, const struct object_ref *host);
 /* Judges a cluster as lists show it (rolled up). */
 void host_impact_judge(const struct cluster *cluster, const struct object_ref *host, struct host_impact *out);
 
+/* Appends the names of the nodes of the control plane that are on this host, "cp-0, cp-1 and 3 more". */
+void host_impact_tell_nodes(const struct cluster *cluster, const struct object_ref *host, struct strbuf *out);
+
 /* Appends which nodes of the control plane share a host, and since when (wall clock) that is known; returns false, and appends nothing, if none do. */
 bool host_impact_tell_shared(const struct cluster *cluster, struct strbuf *out, int64_t *since_ms);

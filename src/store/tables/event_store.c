@@ -11,8 +11,8 @@
 #include "str.h"
 #include "uuid.h"
 
-static const char *const vcenter_event_words[] = {"added",   "removed",   "ready",   "degraded", "failed",
-                                                  "granted", "withdrawn", "summary", NULL};
+static const char *const vcenter_event_words[] = {"added",   "removed",   "ready",       "degraded", "failed",
+                                                  "granted", "withdrawn", "maintenance", "summary",  NULL};
 static const struct member vcenter_event_members[] = {
     MEMBER(vcenter_event, id, .flags = MEMBER_KEY),
     MEMBER_AS(vcenter_event, ref.vcenter_id, "vcenter_id", NULL),
@@ -137,12 +137,39 @@ int event_store_save_news(struct store *store, const struct event_news *items, s
     return store_tx(store, save_news, &(struct event_saving){items, count}, err);
 }
 
+struct host_saving {
+    struct event_of_host of;
+    bool is_news;
+};
+
+static int save_host(struct store_tx *tx, void *arg, struct err *err) {
+    struct host_saving *saving = arg;
+    const struct event_of_host *of = &saving->of;
+    const struct db_arg key = db_number(of->key), at_ms = db_number(of->at_ms);
+    uint64_t affected = 0;
+    int rc = db_run(store_tx_conn(tx),
+                    "UPDATE vcenters SET host_event_key = ?, host_event_at_ms = ?"
+                    " WHERE id = ? AND events_since_ms > 0 AND (host_event_key < ? OR host_event_at_ms < ?)",
+                    DB_ARGS(key, at_ms, db_text(of->made->ref.vcenter_id), key, at_ms), &affected, err);
+    saving->is_news = affected > 0;
+    return rc || !affected ? rc : db_table_insert(store_tx_conn(tx), &event_table, of->made, DB_MORE_NONE, err);
+}
+
+int event_store_save_host(struct store *store, const struct event_of_host *of, bool *is_news, struct err *err) {
+    struct host_saving saving = {*of, false};
+    int rc = store_tx(store, save_host, &saving, err);
+    *is_news = !rc && saving.is_news;
+    return rc;
+}
+
 /* -- what is to be posted ------------------------------------------------------------------------------------------------ */
 
 int event_store_list(struct store *store, const char *vcenter_id, size_t limit, struct vcenter_event_list *out, struct err *err) {
-    return db_table_list(store, &event_table,
-                         " WHERE vcenter_id = ? ORDER BY refused_at_ms > 0, claimed_at_ms = 0, made_at_ms, id, moref LIMIT ?",
-                         DB_ARGS(db_text(vcenter_id), db_number((int64_t)limit)), &out->items, &out->count, err);
+    return db_table_list(
+        store, &event_table,
+        " WHERE vcenter_id = ? ORDER BY refused_at_ms > 0, claimed_at_ms = 0, kind <> 'maintenance', made_at_ms, id, moref"
+        " LIMIT ?",
+        DB_ARGS(db_text(vcenter_id), db_number((int64_t)limit)), &out->items, &out->count, err);
 }
 
 int event_store_claim(struct store *store, const struct vcenter_event *e, int64_t now_ms, struct err *err) {

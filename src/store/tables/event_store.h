@@ -19,10 +19,11 @@ enum vcenter_event_kind {
     VCENTER_EVENT_REMOVED, /* a Kubernetes cluster is on a vSphere cluster no more */
     VCENTER_EVENT_READY,   /* a Kubernetes cluster there became ready; the next two likewise */
     VCENTER_EVENT_DEGRADED,
-    VCENTER_EVENT_FAILED,    /* also: became unreachable */
-    VCENTER_EVENT_GRANTED,   /* somebody may see or administer clusters there from now on */
-    VCENTER_EVENT_WITHDRAWN, /* that grant was withdrawn */
-    VCENTER_EVENT_SUMMARY,   /* one event in place of too many */
+    VCENTER_EVENT_FAILED,      /* also: became unreachable */
+    VCENTER_EVENT_GRANTED,     /* somebody may see or administer clusters there from now on */
+    VCENTER_EVENT_WITHDRAWN,   /* that grant was withdrawn */
+    VCENTER_EVENT_MAINTENANCE, /* a host with control planes is about to enter maintenance mode */
+    VCENTER_EVENT_SUMMARY,     /* one event in place of too many */
     VCENTER_EVENT_COUNT
 };
 
@@ -31,11 +32,11 @@ struct vcenter_event {
     char id[37]; /* the same at each vSphere cluster that the event concerns */
     struct object_ref ref;
     enum vcenter_event_kind kind;
-    char
-        *name; /* of the Kubernetes cluster, or of the object of the grant; NULL in a summary, as are the next ones if not used */
-    char *object_id;        /* id of that cluster or object */
+    char *
+        name; /* of the Kubernetes cluster, the object of the grant, or the host; NULL in a summary, as are the next ones if not used */
+    char *object_id;        /* id of that cluster or object, managed object id of the host */
     char *principal, *role; /* of a grant; the principal as people call it */
-    char *reason;           /* of a state */
+    char *reason;           /* of a state; of a host: the clusters that have control planes on it */
     int64_t folded;         /* how many events a summary stands for, else 1 */
     int64_t made_at_ms;     /* wall clock */
     int64_t claimed_at_ms;  /* wall clock: when a replica began to post it; it may be in the vCenter already; 0: none did */
@@ -87,10 +88,18 @@ struct event_news {
 /* Writes them in one transaction. ERR_CONFLICT if somebody else has written meanwhile: read the places anew. */
 int event_store_save_news(struct store *store, const struct event_news *items, size_t count, struct err *err);
 
+/* That a host of its vCenter has begun to enter maintenance mode, as the vCenter told, and our event about that (`made`; borrowed). */
+struct event_of_host {
+    const struct vcenter_event *made;
+    int64_t key, at_ms; /* of vCenter's event */
+};
+/* Writes it, unless a replica has done so before, or no events are made for this vCenter: then *is_news is false. */
+int event_store_save_host(struct store *store, const struct event_of_host *of, bool *is_news, struct err *err);
+
 /* -- what is to be posted ------------------------------------------------------------------------------------------ */
 
-/* The oldest events of a vCenter, `limit` at most: those that somebody began to post come first, those that the vCenter refused last. *out
- * (uninitialised) is given back by vcenter_event_list_done. */
+/* The oldest events of a vCenter, `limit` at most: those that somebody began to post come first, then those about hosts, which are no use later, and those that
+ * the vCenter refused last. *out (uninitialised) is given back by vcenter_event_list_done. */
 int event_store_list(struct store *store, const char *vcenter_id, size_t limit, struct vcenter_event_list *out, struct err *err);
 /* Notes that this replica begins to post the event. */
 int event_store_claim(struct store *store, const struct vcenter_event *event, int64_t now_ms, struct err *err);

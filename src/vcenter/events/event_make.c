@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "event_host.h"
 #include "event_store.h"
 #include "hashmap.h"
 #include "inventory.h"
@@ -52,6 +53,7 @@ struct event_maker {
     bool has_news;    /* in this round */
     int64_t round_ms; /* wall clock; later than that of the round before: events of a place are posted in this order */
     struct event_batch batch;
+    struct event_hosts *hosts;
 };
 
 int event_maker_new(struct store *store, struct inventory *inventory, struct event_maker **out, struct err *err) {
@@ -60,8 +62,12 @@ int event_maker_new(struct store *store, struct inventory *inventory, struct eve
         return err_set(err, ERR_NOMEM, "out of memory");
     m->store = store;
     m->inventory = inventory;
-    *out = m;
-    return 0;
+    int rc = event_hosts_new(&m->hosts, err);
+    if (rc)
+        free(m);
+    else
+        *out = m;
+    return rc;
 }
 
 /* Another replica may write from now on. */
@@ -79,7 +85,12 @@ void event_maker_free(struct event_maker *m) {
     if (!m)
         return;
     event_make_forget(m);
+    event_hosts_free(m->hosts);
     free(m);
+}
+
+void event_maker_note_host(struct event_maker *m, const char *vcenter_id, const struct vim_watch_maintenance *begun) {
+    event_hosts_note(m->hosts, vcenter_id, begun);
 }
 
 /* -- what was told ------------------------------------------------------------------------------------------------------- */
@@ -320,14 +331,18 @@ static int event_make_ask(struct event_maker *m, struct err *err) {
 int event_maker_tick(struct event_maker *m, struct err *err) {
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = NULL;
     int rc = event_make_ask(m, err);
+    event_hosts_age(m->hosts);
     if (rc || !m->is_mine) {
         event_make_forget(m);
         return rc;
     }
     snapshot = inventory_get(m->inventory);
-    if (!snapshot || snapshot->generation == m->generation)
+    if (!snapshot)
         return 0;
-    rc = m->is_loaded ? 0 : event_make_load(m, err);
-    rc = rc ? rc : event_make_all(m, snapshot, err);
+    if (snapshot->generation != m->generation) {
+        rc = m->is_loaded ? 0 : event_make_load(m, err);
+        rc = rc ? rc : event_make_all(m, snapshot, err);
+    }
+    rc = rc ? rc : event_hosts_make(m->hosts, m->store, snapshot, err);
     return rc == ERR_CONFLICT ? 0 : rc;
 }

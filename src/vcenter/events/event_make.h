@@ -8,6 +8,7 @@
 #pragma once
 
 #include "err.h"
+#include "vim_watch.h"
 
 struct event_maker;
 struct inventory;
@@ -16,6 +17,9 @@ struct store;
 /* Makes an event maker; store and inventory are borrowed. ERR_NOMEM. Freed by event_maker_free; NULL is allowed there. */
 int event_maker_new(struct store *store, struct inventory *inventory, struct event_maker **out, struct err *err);
 void event_maker_free(struct event_maker *maker);
+
+/* Notes that a host of this vCenter has begun to enter maintenance mode (event_host.h). Does not block; from any thread. */
+void event_maker_note_host(struct event_maker *maker, const char *vcenter_id, const struct vim_watch_maintenance *begun);
 
 /* Makes the events that are due. To be called about once a second, by one thread at a time. Blocks. Errors of the store; then the next call
  * does it. */

@@ -66,6 +66,11 @@ static void event_post_make(struct event_wire *w, const struct vcenter_event *e,
         event_post_put(w, "principal", e->principal);
         event_post_put(w, "role", e->role);
         event_post_put(w, "object", e->name);
+    } else if (e->kind == VCENTER_EVENT_MAINTENANCE) {
+        w->event.host_moref = e->object_id;
+        w->event.host_name = e->name;
+        event_post_put(w, "host", e->name);
+        event_post_put(w, "clusters", e->reason);
     } else if (e->kind == VCENTER_EVENT_SUMMARY) {
         (void)snprintf(w->count, sizeof(w->count), "%" PRId64, e->folded);
         (void)snprintf(w->url, sizeof(w->url), "%s/ui/", public_url);
@@ -92,7 +97,7 @@ static int event_post_send(const struct event_posting *p, const struct vcenter_e
     return rc;
 }
 
-/* What is about a vSphere cluster that is gone has no place to be shown at. */
+/* What is about a vSphere cluster or host that is gone has no place to be shown at. */
 static int event_post_one(const struct event_posting *p, const struct vcenter_event *e, bool *is_posted, struct err *err) {
     struct vsphere_cluster cluster = {0};
     struct event_wire wire;

@@ -23,6 +23,7 @@ struct link_watch_ops;
 struct manifest_log;
 struct net_policy;
 struct platform;
+struct vim_watch_maintenance;
 
 /* All texts are copied. */
 struct platform_options {
@@ -44,6 +45,9 @@ struct platform_options {
     /* Called when the permissions of a user of this vCenter have changed; `user` NULL: perhaps those of anybody. From a thread of the watch; may be NULL. */
     void (*on_permissions)(void *arg, const char *vcenter_id, const char *user);
     void *on_permissions_arg;
+    /* Called when a host of this vCenter has begun to enter maintenance mode. From a thread of the watch, must not block; may be NULL. */
+    void (*on_maintenance)(void *arg, const char *vcenter_id, const struct vim_watch_maintenance *begun);
+    void *on_maintenance_arg;
     /* Called when the database refuses an object of a vCenter (`text`: path, id and why); all others are saved. From a thread of the watch; may be NULL. */
     void (*on_refused)(void *arg, const char *vcenter_id, const char *text);
     void *on_refused_arg;

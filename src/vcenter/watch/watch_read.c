@@ -78,6 +78,15 @@ static int on_permissions(void *arg, const char *user, struct err *err) {
     return 0;
 }
 
+static int on_maintenance(void *arg, const struct vim_watch_maintenance *begun, struct err *err) {
+    const struct watch *w = arg;
+    const struct platform_options *options = &link_env(w->link)->options;
+    (void)err;
+    if (options->on_maintenance)
+        options->on_maintenance(options->on_maintenance_arg, link_id(w->link), begun);
+    return 0;
+}
+
 /* Needs the lock. Returns what has changed. */
 static unsigned take_changes(struct watch *w) {
     unsigned changed = w->mirror.changed;
@@ -155,6 +164,7 @@ static int watch_on(struct watch *w, struct err *err) {
         .object = on_object,
         .extensions = on_extensions,
         .permissions = on_permissions,
+        .maintenance = on_maintenance,
         .settled = on_settled,
     };
     struct vim_watch *current = NULL;

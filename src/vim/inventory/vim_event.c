@@ -10,7 +10,18 @@
 #include "vim_property.h"
 
 #define CLUSTER "ClusterComputeResource"
+#define HOST "HostSystem"
 #define PAGE_COUNT 1000 /* EventFilterSpec.maxCount: vCenter's greatest */
+
+/* The object that an event is about. */
+struct vim_event_object {
+    const char *type, *moref, *name;
+};
+
+static struct vim_event_object vim_event_object(const struct vim_event *event) {
+    return event->host_moref ? (struct vim_event_object){HOST, event->host_moref, event->host_name}
+                             : (struct vim_event_object){CLUSTER, event->cluster_moref, event->cluster_name};
+}
 
 static const char *vim_event_id_of(const struct vim_event *event) {
     for (size_t i = 0; i < event->argument_count; i++)
@@ -36,18 +47,21 @@ static void vim_event_put_arguments(struct vim_context *ctx, const struct vim_ev
 /* key, chainId, createdTime and userName have to be there, and are overwritten by vCenter (EventManager.PostEvent). */
 static int vim_event_post(struct vim_context *ctx, void *arg, struct err *err) {
     const struct vim_event *event = arg;
+    const struct vim_event_object about = vim_event_object(event);
     struct vim25__ComputeResourceEventArgument cluster = {.name = vim_in_lines(ctx, event->cluster_name, "the cluster's name")};
+    struct vim25__HostEventArgument host = {.name = vim_in_optional(ctx, event->host_name, "the host's name")};
     char now[CLOCK_RFC3339_BYTES];
-    struct vim25__EventEx post = {.computeResource = &cluster};
+    struct vim25__EventEx post = {.computeResource = &cluster, .host = event->host_moref ? &host : NULL};
     clock_format(clock_wall_ms(), now);
+    host.host = event->host_moref ? vim_in_ref(ctx, HOST, event->host_moref) : NULL;
     cluster.computeResource = vim_in_ref(ctx, CLUSTER, event->cluster_moref);
     post.createdTime = now;
     post.userName = vim_in_text(ctx, "kaas", "the user's name");
     post.eventTypeId = vim_in_text(ctx, event->type, "the event's type");
     post.severity = vim_in_text(ctx, event->severity, "the severity");
-    post.objectId = vim_in_text(ctx, event->cluster_moref, "the cluster");
-    post.objectType = vim_in_text(ctx, CLUSTER, "the cluster's type");
-    post.objectName = vim_in_lines(ctx, event->cluster_name, "the cluster's name");
+    post.objectId = vim_in_text(ctx, about.moref, "the object");
+    post.objectType = vim_in_text(ctx, about.type, "the object's type");
+    post.objectName = vim_in_lines(ctx, about.name, "the object's name");
     vim_event_put_arguments(ctx, event, &post);
     VIM_REQUEST(ctx, PostEvent, "EventManager", ctx->content.event_manager, .__type = SOAP_TYPE_vim25__EventEx,
                 .eventToPost = &post);
@@ -100,6 +114,7 @@ static void vim_event_destroy_collector(struct vim_context *ctx, const char *id)
 
 static int vim_event_find(struct vim_context *ctx, void *arg, struct err *err) {
     struct vim_event_search *search = arg;
+    const struct vim_event_object about = vim_event_object(search->event);
     char collector[VIM_VIEW_BYTES], recursion[] = "self";
     enum xsd__boolean yes = xsd__boolean__true_;
     int page = PAGE_COUNT, rc;
@@ -108,7 +123,7 @@ static int vim_event_find(struct vim_context *ctx, void *arg, struct err *err) {
         .entity = &entity, .disableFullMessage = &yes, .maxCount = &page, .__sizeeventTypeId = 1};
     struct vim_one one = {"EventHistoryCollector", collector, "latestPage"};
     search->is_there = false;
-    entity.entity = vim_in_ref(ctx, CLUSTER, search->event->cluster_moref);
+    entity.entity = vim_in_ref(ctx, about.type, about.moref);
     filter.eventTypeId = vim_in_texts(ctx, &search->event->type, 1, "the event's type");
     VIM_REQUEST(ctx, CreateCollectorForEvents, "EventManager", ctx->content.event_manager, .filter = &filter);
     rc = VIM_CALL(ctx, CreateCollectorForEvents, &request, &response, err);

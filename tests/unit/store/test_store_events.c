@@ -45,7 +45,7 @@ static int empty(void **state) {
     fixture_exec("DELETE FROM vcenter_events");
     fixture_exec("DELETE FROM cluster_places");
     fixture_exec("DELETE FROM leases");
-    fixture_exec("UPDATE vcenters SET events_since_ms = 1");
+    fixture_exec("UPDATE vcenters SET events_since_ms = 1, host_event_key = 0, host_event_at_ms = 0");
     return 0;
 }
 
@@ -102,6 +102,44 @@ static void test_without_events_grants_are_not_told(void **state) {
     ASSERT_OK(event_store_begin(store, VC, NOW_MS, &err), &err);
     grant_and_withdraw();
     assert_int_equal(waiting(), 2);
+}
+
+/* -- hosts about to enter maintenance mode ---------------------------------------------------------------------------------- */
+
+static bool save_host(int64_t key, int64_t at_ms) {
+    struct vcenter_event made = {.kind = VCENTER_EVENT_MAINTENANCE,
+                                 .name = (char *)(uintptr_t) "esx-1",
+                                 .object_id = (char *)(uintptr_t) "host-1",
+                                 .reason = (char *)(uintptr_t) "prod (cp-0)",
+                                 .folded = 1,
+                                 .made_at_ms = NOW_MS};
+    struct err err = {0};
+    bool is_news = false;
+    uuid_new(made.id);
+    ASSERT_OK(object_ref_make(VC, "domain-c7", &made.ref, &err), &err);
+    ASSERT_OK(event_store_save_host(store, &(struct event_of_host){&made, key, at_ms}, &is_news, &err), &err);
+    return is_news;
+}
+
+static void test_a_host_is_told_of_once_by_whomever(void **state) {
+    struct vcenter_event_list list = {0};
+    struct err err = {0};
+    (void)state;
+    fixture_exec("UPDATE vcenters SET events_since_ms = 0");
+    assert_false(save_host(5, 100));
+    fixture_exec("UPDATE vcenters SET events_since_ms = 1");
+    assert_true(save_host(5, 100));
+    assert_false(save_host(5, 100));
+    assert_false(save_host(4, 99));
+    assert_true(save_host(6, 100)); /* a clock that was put back */
+    assert_true(save_host(1, 200)); /* keys that begin again */
+    fixture_exec("INSERT INTO vcenter_events (id, vcenter_id, moref, kind, folded, made_at_ms) VALUES" //
+                 "('a', '" VC "', 'domain-c7', 'ready', 1, 0)");
+    ASSERT_OK(event_store_list(store, VC, 10, &list, &err), &err);
+    assert_int_equal(list.count, 4);
+    assert_int_equal(list.items[0].kind, VCENTER_EVENT_MAINTENANCE); /* before the older one, which can wait */
+    assert_int_equal(list.items[3].kind, VCENTER_EVENT_READY);
+    vcenter_event_list_done(&list);
 }
 
 /* -- who makes them -------------------------------------------------------------------------------------------------------- */
@@ -205,6 +243,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_the_refused_wait_behind_all_others, empty),
         cmocka_unit_test_setup(test_without_events_grants_are_not_told, empty),
+        cmocka_unit_test_setup(test_a_host_is_told_of_once_by_whomever, empty),
         cmocka_unit_test_setup(test_seconds_without_news_cost_no_statement, empty),
         cmocka_unit_test_setup(test_what_a_dead_replica_did_not_tell_another_does, empty),
     };

@@ -30,6 +30,25 @@ static void an_event_bears_type_arguments_and_cluster(void **state) {
     assert_true(was_sent(w, "PostEvent", "two\nlines &amp; &lt;more&gt;"));
 }
 
+/* It is shown at the host then, and at what lies above. */
+static void an_event_may_be_about_a_host(void **state) {
+    struct fake_world *w = *state;
+    struct vim_event at_host = event;
+    bool is_there = false;
+    at_host.host_moref = "host-12";
+    at_host.host_name = "esx-12";
+    fake_answer(w->fake, "PostEvent", "");
+    assert_int_equal(vim_post_event(w->client, &at_host, NULL), 0);
+    assert_true(was_sent(w, "PostEvent", "type=\"HostSystem\">host-12</"));
+    assert_true(was_sent(w, "PostEvent", "type=\"ClusterComputeResource\">domain-c7</"));
+    assert_true(was_sent(w, "PostEvent", "objectId>host-12</"));
+    assert_true(was_sent(w, "PostEvent", "objectName>esx-12</"));
+    fake_answer(w->fake, "CreateCollectorForEvents", "<returnval type=\"EventHistoryCollector\">c-1</returnval>");
+    fake_answer(w->fake, "RetrievePropertiesEx", "<returnval/>");
+    (void)vim_find_event(w->client, &at_host, &is_there, NULL);
+    assert_true(was_sent(w, "CreateCollectorForEvents", "type=\"HostSystem\">host-12</"));
+}
+
 static void a_missing_privilege_is_told(void **state) {
     struct fake_world *w = *state;
     struct err err = {0};
@@ -82,6 +101,7 @@ static void an_event_is_found_by_its_id_alone(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(an_event_bears_type_arguments_and_cluster),
+        TEST(an_event_may_be_about_a_host),
         TEST(a_missing_privilege_is_told),
         TEST(an_event_that_is_refused_is_told),
         TEST(an_event_is_found_by_its_id_alone),
