@@ -68,6 +68,49 @@ def test_an_api_server_that_dies_and_comes_back(connected: Connected, prod: str)
     until(lambda: "w-3" in connected.node_rows(prod), "a node that came meanwhile")
 
 
+def test_rows_of_nodes_keep_what_was_told_until_the_cluster_is_unreachable(connected: Connected, prod: str) -> None:
+    connected.nodes.condition("w-1", "Ready", "False")
+    connected.wait_state(prod, "degraded")
+    told = {"cp-1": "ready", "w-1": "not_ready", "w-2": "ready"}
+    assert {name: row["state"] for name, row in connected.node_rows(prod).items()} == told
+    connected.kube.freeze()
+    seen: list[str | None] = []  # as of when rows were, before the state was unreachable
+
+    def is_unreachable() -> bool:
+        rows = connected.node_rows(prod)
+        if connected.cluster(prod)["state"] == "unreachable":  # looked at after the rows
+            return True
+        assert {name: row["state"] for name, row in rows.items()} == told
+        seen.append(rows["w-1"]["kubernetes"]["as_of"])
+        return False
+
+    try:
+        until(is_unreachable, "the state unreachable", 60)
+        assert None in seen and seen[-1], "a try had failed, and nothing else had changed"
+        rows = connected.node_rows(prod)
+        assert {row["state"] for row in rows.values()} == {"unknown"}
+        assert rows["w-1"]["kubernetes"]["ready"] is False and rows["w-1"]["kubernetes"]["as_of"] == seen[-1]
+    finally:
+        connected.kube.thaw()
+    connected.wait_state(prod, "degraded", 60)
+    assert connected.node_rows(prod)["w-2"]["kubernetes"]["as_of"] is None
+
+
+def test_a_node_that_is_removed_is_missed_where_it_was_declared(connected: Connected) -> None:
+    """Kubernetes itself finds nothing wrong with a cluster that has lost a node in good order."""
+    connected.nodes.write([machine("cp-1", is_control_plane=True), machine("cp-2", is_control_plane=True), machine("w-1")])
+    cluster_id = connected.typed("declared", control_plane={"desired": 2}, workers={"desired": 1})
+    connected.ask({"kubeconfig": connected.kube.kubeconfig()}, f"/v2/clusters/{cluster_id}/connection", "PUT")
+    connected.wait_state(cluster_id, "ready")
+    connected.nodes.delete("cp-2")
+    cluster = connected.wait_state(cluster_id, "degraded")
+    assert cluster["control_plane"] == {"ready": 1, "desired": 2}
+    assert "control_plane_not_ready" in reasons(connected, cluster_id)
+    connected.admin.expect(200, "PATCH", f"/v2/clusters/{cluster_id}", json={"control_plane": {"desired": 1}},
+                           headers={"Content-Type": "application/merge-patch+json"})
+    connected.wait_state(cluster_id, "ready")
+
+
 def test_an_api_server_that_takes_connections_and_never_answers(connected: Connected, prod: str) -> None:
     connected.kube.freeze()
     try:

@@ -101,7 +101,7 @@ def node(name: str, role: str, state: str = "ready", place: dict[str, Any] = EAS
 def in_kubernetes(ready: bool | None = True, **more: Any) -> dict[str, Any]:
     """What Kubernetes says of a node."""
     return {"kubernetes": {"ready": ready, "reason": None, "since": ago(days=3), "cordoned": False, "version": "v1.36.3",
-                           "address": "10.20.0.31", "provider_id": None, "system_uuid": None, "control_plane": False,
+                           "address": "10.20.0.31", "provider_id": None, "system_uuid": None, "control_plane": False, "as_of": None,
                            "pressure": []} | more}
 
 

@@ -22,9 +22,8 @@ bool host_impact_is_on(const struct node *node, const struct object_ref *host) {
            str_eq_nocase(seen->vcenter_id, host->vcenter_id);
 }
 
-/* A connection that does not answer says nothing of today. */
 static bool impact_is_down(const struct cluster *c, const struct node *n) {
-    const bool is_told = n->kube && c->kube && c->kube->connection == REMOTE_OK;
+    const bool is_told = n->kube && cluster_kube_knows_nodes(c->kube);
     return rollup_is_down(n->seen) || (is_told && n->kube->ready != KUBE_TRUE);
 }
 

@@ -72,3 +72,14 @@ bool node_kube_is_other_machine(const struct node_kube *is, const struct node_ku
         return !uuid_is_same_machine(seen_bios_uuid, provider) && !uuid_is_same_machine(seen_bios_uuid, system);
     return is_known_other(was->system_uuid, is->system_uuid) || is_known_other(was->provider_id, is->provider_id);
 }
+
+/* Where a verdict does not look at nodes it does not count them. */
+bool cluster_kube_knows_nodes(const struct cluster_kube *kube) {
+    if (!kube || (kube->connection != REMOTE_OK && kube->connection != REMOTE_FAILING))
+        return false;
+    return kube->health.state != CLUSTER_UNREACHABLE || kube->health.workers_ready >= 0;
+}
+
+int64_t cluster_kube_as_of_ms(const struct cluster_kube *kube) {
+    return kube && kube->connection != REMOTE_OK ? kube->connection_since_ms : 0;
+}

@@ -81,5 +81,10 @@ static const struct member cluster_kube_members[] = {
     MEMBERS_END,
 };
 void cluster_kube_done(struct cluster_kube *kube); /* NULL is allowed */
+/* True while what Kubernetes told last of its nodes counts, also after a try that failed. No longer once the health says (kube_health.h) that the API server is
+ * silent, that etcd has no quorum or that another cluster answers, nor when the token is refused for good. NULL: there is no connection. */
+bool cluster_kube_knows_nodes(const struct cluster_kube *kube);
+/* As of when that is (wall clock), 0: as of now. */
+int64_t cluster_kube_as_of_ms(const struct cluster_kube *kube);
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int cluster_kube_copy(const struct cluster_kube *from, struct cluster_kube *out, struct err *err);

@@ -102,6 +102,9 @@ static void a_connection_that_does_not_answer_says_nothing_of_today(void **state
     set_scene(&s, "1n3");
     s.kube.connection = REMOTE_FAILING;
     host_impact_judge(&s.cluster, &host, &got);
+    assert_int_equal(got.verdict, HOST_TAKES_QUORUM); /* it has not been silent for long */
+    s.kube.health = (struct kube_summary){.state = CLUSTER_UNREACHABLE, .control_plane_ready = -1, .workers_ready = -1};
+    host_impact_judge(&s.cluster, &host, &got);
     assert_int_equal(got.verdict, HOST_LEAVES_QUORUM);
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
+#include "kube_facts.h"
 #include "kube_health.h"
 #include "str.h"
 
@@ -461,6 +462,33 @@ static void verdicts_follow_from_the_table(void **state) {
     }
 }
 
+/* As long as the verdict counts them: rows of lists follow (kube_facts.h). */
+static void what_was_told_last_of_nodes_counts_until_it_is_silent(void **state) {
+    static const struct {
+        enum remote_state connection;
+        enum cluster_state health;
+        int workers_ready;
+        bool knows;
+    } cases[] = {
+        {REMOTE_OK, CLUSTER_READY, 2, true},          {REMOTE_OK, CLUSTER_UNKNOWN, -1, true},           /* a list under way */
+        {REMOTE_FAILING, CLUSTER_READY, 2, true},                                                       /* one try */
+        {REMOTE_FAILING, CLUSTER_DEGRADED, 1, true},  {REMOTE_FAILING, CLUSTER_UNREACHABLE, -1, false}, /* silent */
+        {REMOTE_OK, CLUSTER_UNREACHABLE, -1, false},                                                    /* no quorum */
+        {REMOTE_OK, CLUSTER_UNREACHABLE, 0, true}, /* no majority is Ready, and which is told */
+        {REMOTE_REFUSED, CLUSTER_UNKNOWN, -1, false}, {REMOTE_NEW, CLUSTER_UNKNOWN, -1, false},
+    };
+    struct cluster_kube kube = {.connection_since_ms = 77};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+        kube.connection = cases[i].connection;
+        kube.health = (struct kube_summary){.state = cases[i].health, .workers_ready = cases[i].workers_ready};
+        if (cluster_kube_knows_nodes(&kube) != cases[i].knows)
+            fail_msg("case %zu", i);
+        assert_int_equal(cluster_kube_as_of_ms(&kube), kube.connection == REMOTE_OK ? 0 : 77);
+    }
+    assert_false(cluster_kube_knows_nodes(NULL));
+}
+
 static void each_severity_has_its_word(void **state) {
     struct sight s;
     (void)state;
@@ -659,6 +687,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_follow_from_the_table),
         cmocka_unit_test(each_severity_has_its_word),
+        cmocka_unit_test(what_was_told_last_of_nodes_counts_until_it_is_silent),
         cmocka_unit_test(wanted_is_what_was_declared_or_is_there),
         cmocka_unit_test(since_is_what_kubernetes_tells),
         cmocka_unit_test(since_stays_while_it_lasts),

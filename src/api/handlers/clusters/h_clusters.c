@@ -67,8 +67,8 @@ static bool node_find_place(const struct node_observation *seen, struct object_r
     return seen && seen->cluster_moref && !object_ref_make(seen->vcenter_id, seen->cluster_moref, out, NULL);
 }
 
-/* What Kubernetes tells of a node. */
-static json_t *h_clusters_kube(const struct node_kube *kube) {
+/* What Kubernetes tells of a node, or told last. */
+static json_t *h_clusters_kube(const struct node_kube *kube, const struct cluster_kube *of) {
     json_t *object, *pressure;
     if (!kube)
         return json_null();
@@ -82,14 +82,15 @@ static json_t *h_clusters_kube(const struct node_kube *kube) {
         at += bytes;
     }
     json_put(object, "pressure", pressure);
+    view_put_time(object, "as_of", cluster_kube_as_of_ms(of));
     return object;
 }
 
-/* By the worse of what vCenter and Kubernetes show. A connection that does not answer says nothing of today. */
+/* By the worse of what vCenter and Kubernetes show. */
 static const char *node_state(const struct node *node, const struct cluster *c) {
     if (rollup_is_down(node->seen))
         return "not_ready";
-    if (!node->kube || !c->kube || c->kube->connection != REMOTE_OK)
+    if (!node->kube || !cluster_kube_knows_nodes(c->kube))
         return "unknown";
     return node->kube->ready == KUBE_TRUE ? "ready" : "not_ready";
 }
@@ -104,7 +105,7 @@ static json_t *node_view(const struct api_call *call, const struct node *node, c
         shown.address = node->kube->address;
     json_t *object = member_json_show(node_members, &shown);
     json_put_string(object, "state", node_state(node, c));
-    json_put(object, "kubernetes", h_clusters_kube(node->kube));
+    json_put(object, "kubernetes", h_clusters_kube(node->kube, c->kube));
     json_put(object, "vm", h_clusters_vm(call, node->seen));
     json_put(object, "host", h_clusters_host(node->seen));
     json_put(object, "vsphere_cluster",
