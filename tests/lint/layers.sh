@@ -3,34 +3,33 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
-out=$(mktemp) text=$(mktemp)
-trap 'rm -f "$out" "$text"' EXIT
+out=$(mktemp) text=$(mktemp) first=$(mktemp)
+trap 'rm -f "$out" "$text" "$first"' EXIT
 table=$here/layers.txt
 
-# a_header FOLDER: the first header of that folder, not of its sub-folders.
-a_header() { (cd "$top/$1" && for h in *.h; do [ -f "$h" ] && echo "$h" && break; done); }
-
-# top_of FOLDER: src/store/core is part of store.
-top_of() { echo "$1" | cut -d/ -f2; }
+# for each folder that has headers of its own, not of its sub-folders: the first of them, the folder, and its top (src/store/core is of store)
+(cd "$top" && find src -name '*.h' | sort) |
+    awk -F/ '{ header = $NF; folder = $0; sub(/\/[^\/]*$/, "", folder) } !seen[folder]++ { print header, folder, $2 }' >"$first"
 
 for folder in $(folders); do
-    allowed=$(sed -n "s|^$(top_of "$folder")  *||p" "$table")
-    [ -n "$allowed" ] || { fail "$(top_of "$folder") has no line in tests/lint/layers.txt"; continue; }
+    of_top=${folder#src/}
+    of_top=${of_top%%/*}
+    allowed=$(sed -n "s|^$of_top  *||p" "$table")
+    [ -n "$allowed" ] || { fail "$of_top has no line in tests/lint/layers.txt"; continue; }
     [ -n "$(value_of "$folder")" ] || { fail "$folder has no compile flags in tests/lint/local.mk"; continue; }
     asked=0
-    for other in $(folders); do
-        header=$(a_header "$other")
-        [ -n "$header" ] || continue
+    own=
+    while read -r header other other_top; do
+        [ "$other" != "$folder" ] || own=$header
         case " $allowed " in
-        *" $(top_of "$other") "*) continue ;;
+        *" $other_top "*) continue ;;
         esac
         asked=$((asked + 1))
         printf '#if __has_include("%s")\n#error %s can include %s of %s\n#endif\n' "$header" "$folder" "$header" "$other"
-    done >"$text"
+    done <"$first" >"$text"
     checked=$((checked + asked))
-    compiles "$folder" "$out" <"$text" || { fail "$folder sees what it must not:"; grep '#error' "$out" || cat "$out"; }
     # the counter-check: its own first header is found
-    header=$(a_header "$folder")
-    [ -z "$header" ] || printf '#include "%s"\n' "$header" | compiles "$folder" "$out" || fail "$folder cannot include its own $header"
+    [ -z "$own" ] || printf '#if !__has_include("%s")\n#error %s cannot include its own %s\n#endif\n' "$own" "$folder" "$own" >>"$text"
+    compiles "$folder" "$out" <"$text" || { fail "$folder sees what it must not, or not what is its own:"; grep '#error' "$out" || cat "$out"; }
 done
 finish
