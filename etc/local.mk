@@ -3,7 +3,7 @@ systemdsystemunitdir = $(prefix)/lib/systemd/system
 sysusersdir = $(prefix)/lib/sysusers.d
 systemdsystemunit_DATA = etc/kaasd.service etc/kaas-backup.service etc/kaas-backup.timer
 EXTRA_DIST += etc/kaasd.service.in etc/kaas-backup.service.in etc/kaas-backup.timer etc/kaas.sysusers etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml \
-    etc/prometheus/kaas-alerts-test.yaml etc/grafana/kaas.json etc/appliance/first-boot \
+    etc/prometheus/kaas-alerts-days-test.yaml etc/prometheus/kaas-alerts-test.yaml etc/grafana/kaas.json etc/appliance/first-boot \
     etc/appliance/harmony-kaas.ovf.in etc/appliance/kaas-first-boot.service
 
 etc/kaasd.service: $(srcdir)/etc/kaasd.service.in Makefile

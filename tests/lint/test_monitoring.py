@@ -12,7 +12,8 @@ import yaml
 from csource import TOP
 from env.places import program
 
-ALERTS, TESTS = TOP / "etc/prometheus/kaas-alerts.yaml", TOP / "etc/prometheus/kaas-alerts-test.yaml"
+ALERTS = TOP / "etc/prometheus/kaas-alerts.yaml"
+TESTS = sorted(ALERTS.parent.glob("kaas-alerts-*test.yaml"))
 DASHBOARD = TOP / "etc/grafana/kaas.json"
 ROWS = re.findall(r'^METRIC\(\w+, (\w+), "(\w+)", "([\w,]*)"', (TOP / "src/base/work/metrics.def").read_text(), re.M)
 SCRAPE_LABELS = {"job", "instance"}
@@ -33,7 +34,8 @@ def expressions() -> list[str]:
     tenants = TOP / "examples/monitoring/tenant-alerts.yaml"
     rules = [rule["expr"] for path in (ALERTS, tenants) for group in yaml.safe_load(path.read_text())["groups"] for rule in group["rules"]]
     panels = [target["expr"] for panel in json.loads(DASHBOARD.read_text())["panels"] for target in panel.get("targets", [])]
-    series_of_tests = [one["series"] for test in yaml.safe_load(TESTS.read_text())["tests"] for one in test["input_series"]]
+    series_of_tests = [one["series"] for file in TESTS for test in yaml.safe_load(file.read_text())["tests"]
+                       for one in test["input_series"]]
     return rules + panels + series_of_tests
 
 
@@ -65,7 +67,7 @@ def test_each_alert_says_what_to_do() -> None:
 
 
 def test_each_alert_has_a_test() -> None:
-    text = TESTS.read_text()
+    text = "".join(file.read_text() for file in TESTS)
     assert not (untested := [alert["alert"] for alert in alerts() if alert["alert"] not in text]), untested
 
 
@@ -84,7 +86,7 @@ def test_the_commands_of_remedies_are_there() -> None:
 
 
 def test_prometheus_takes_the_rules_and_their_tests_pass() -> None:
-    for command in (["check", "rules", ALERTS], ["test", "rules", TESTS]):
+    for command in (["check", "rules", ALERTS], ["test", "rules", *TESTS]):
         said = subprocess.run(["promtool", *command], capture_output=True, text=True, check=False)
         assert said.returncode == 0, said.stdout + said.stderr
 
