@@ -1,7 +1,8 @@
-/* Secrets in memory: wiping, constant-time comparison, no core dumps. Layer 0 (base).
+/* Secrets in memory: wiping, also of whatever is freed, constant-time comparison, no core dumps. Layer 0 (base).
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "secret.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,4 +45,55 @@ void secret_protect_process(void) {
     /* Either alone is enough; both, since a sandbox may forbid one of them. */
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* -- what is freed is wiped, whoever frees it ------------------------------------------------------------------------ */
+
+/* Libraries copy what they are given, and most free the copies as they are: libcurl's HTTP/2 (nghttp2) fields of a header, printf(3) its buffers, OpenSSL and GnuTLS records. Few
+ * take an allocator of ours; but all call the program's free() and realloc(), which go before those of the C library (The GNU C Library, 3.2.5 "Replacing malloc"; it
+ * exports its own free() under a second name, too). The heap of a sanitizer has a hook instead (sanitizer/allocator_interface.h). */
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define IS_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED
+#endif
+
+#ifdef IS_SANITIZED
+
+size_t __sanitizer_get_allocated_size(const volatile void *p);
+void __sanitizer_free_hook(const volatile void *p);
+
+void __sanitizer_free_hook(const volatile void *p) {
+    if (p)
+        secret_wipe((void *)(uintptr_t)p, __sanitizer_get_allocated_size(p));
+}
+
+#else
+
+extern void __libc_free(void *p);
+
+void free(void *p) {
+    secret_wipe(p, malloc_usable_size(p));
+    __libc_free(p);
+}
+
+#endif
+
+/* Always moves: the library's own would leave a copy behind when it does. */
+void *realloc(void *p, size_t n) {
+    const size_t had = malloc_usable_size(p);
+    if (p && !n) {
+        free(p);
+        return NULL;
+    }
+    void *moved = malloc(n);
+    if (!moved)
+        return NULL;
+    if (had)
+        memcpy(moved, p, had < n ? had : n);
+    free(p);
+    return moved;
 }

@@ -1,5 +1,8 @@
 /* Secrets in memory: wiping, constant-time comparison. Layer 0 (base).
- * SPDX-License-Identifier: GPL-3.0-or-later */
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * In a program that uses this, whatever anybody frees is wiped: free() and realloc() are those of secret.c, for all libraries, too. What is below is for memory that is not freed,
+ * or not soon enough. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,12 +1,16 @@
-/* Secrets: wiping, comparison, no core dumps.
+/* Secrets: wiping, also of what is freed, comparison, no core dumps.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "secret.h"
 #include "str.h"
 
@@ -19,6 +23,81 @@ static void wipes(void **state) {
     secret_wipe(NULL, 0);
     secret_free(NULL);
     secret_free(str_dup("gone"));
+}
+
+#define LINKS_BYTES 32U /* the allocator writes its own over the beginning of what is freed */
+
+/* A plain memset before a free would be left out. */
+static void fill(char *block, size_t n, char with) {
+    for (volatile char *at = block; n--; at++)
+        *at = with;
+}
+
+/* How many bytes of a block that was freed, from `from` on, are as they were filled. */
+__attribute__((no_sanitize("address", "thread"))) static size_t count_left(uintptr_t block, size_t from, size_t n, char with) {
+    const volatile char *bytes = (const volatile char *)block;
+    size_t left = 0;
+    for (size_t i = from; i < n; i++)
+        left += bytes[i] == with;
+    return left;
+}
+
+static void what_is_freed_is_wiped(void **state) {
+    static const size_t sizes[] = {64, 1000, 5000, 100000}; /* of each kind of list that the allocator has */
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
+        char *block = malloc(sizes[i]);
+        char *wall = malloc(sizes[i]); /* keeps it from the end of the heap, which may be given back */
+        assert_non_null(block);
+        const volatile uintptr_t at = (uintptr_t)block;
+        fill(block, sizes[i], 'q');
+        free(block);
+        assert_int_equal(count_left(at, LINKS_BYTES, sizes[i], 'q'), 0);
+        free(wall);
+    }
+}
+
+static void what_is_moved_is_wiped(void **state) {
+    char *block = malloc(500);
+    char *wall = malloc(500);
+    (void)state;
+    assert_non_null(block);
+    const volatile uintptr_t at = (uintptr_t)block;
+    fill(block, 500, 'q');
+    char *moved = realloc(block, 4000);
+    assert_non_null(moved);
+    assert_int_not_equal((uintptr_t)moved, at);
+    assert_int_equal(count_left((uintptr_t)moved, 0, 500, 'q'), 500);
+    assert_int_equal(count_left(at, LINKS_BYTES, 500, 'q'), 0);
+    fill(moved, 4000, 'r');
+    const volatile uintptr_t long_at = (uintptr_t)moved;
+    char *cut = realloc(moved, 100);
+    assert_non_null(cut);
+    assert_int_equal(count_left((uintptr_t)cut, 0, 100, 'r'), 100);
+    assert_int_equal(count_left(long_at, 100 + LINKS_BYTES, 4000, 'r'), 0);
+    free(cut);
+    free(wall);
+    free(realloc(NULL, 10));
+}
+
+/* getline(3) makes the block that it was given larger. */
+static void what_a_library_moves_is_wiped(void **state) {
+    char text[4000];
+    size_t n = 500;
+    char *line = malloc(n), *wall = malloc(n);
+    (void)state;
+    assert_non_null(line);
+    const volatile uintptr_t at = (uintptr_t)line;
+    fill(line, n, 'q');
+    memset(text, 'q', sizeof(text));
+    FILE *file = fmemopen(text, sizeof(text), "r");
+    assert_non_null(file);
+    assert_int_equal(getline(&line, &n, file), sizeof(text));
+    assert_int_not_equal((uintptr_t)line, at);
+    assert_int_equal(count_left(at, LINKS_BYTES, 500, 'q'), 0);
+    (void)fclose(file);
+    free(line);
+    free(wall);
 }
 
 static void compares(void **state) {
@@ -57,6 +136,9 @@ static void protects_the_process(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wipes),
+        cmocka_unit_test(what_is_freed_is_wiped),
+        cmocka_unit_test(what_is_moved_is_wiped),
+        cmocka_unit_test(what_a_library_moves_is_wiped),
         cmocka_unit_test(compares),
         cmocka_unit_test(protects_the_process),
     };
