@@ -4,27 +4,14 @@
  * Each handshake asks httpd_tls_retrieve for the current identity and uses it until it is done, without a hold on it that we could
  * see. So an identity that was replaced is kept until no handshake can be using it any more (the header deadline bounds them). */
 #include <gnutls/x509.h>
-#include <malloc.h>
 #include <time.h>
 
 #include "clock.h"
 #include "digest.h"
 #include "httpd_private.h"
-#include "secret.h"
 #include "str.h"
 
 #define CHAIN_MAX 8U
-
-/* GnuTLS frees the decrypted records, passwords and tokens among them, as they are. Its allocator is a public variable. */
-static void free_wiped(void *p) {
-    if (p)
-        secret_wipe(p, malloc_usable_size(p));
-    free(p);
-}
-
-static void wipe_freed_records(void) {
-    gnutls_free = free_wiped;
-}
 
 static void httpd_tls_identity_free(struct tls_identity *id) {
     if (!id)
@@ -102,11 +89,9 @@ static void httpd_tls_drop_old(struct httpd *httpd) {
 }
 
 int httpd_tls_load(struct httpd *httpd, const char *cert_pem, const char *key_pem, struct err *err) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct tls_identity *id = calloc(1, sizeof(*id));
     if (!id)
         return err_set(err, ERR_NOMEM, "out of memory");
-    (void)pthread_once(&once, wipe_freed_records);
     int r = load_chain(id, cert_pem, err);
     r = r ? r : httpd_tls_load_key(id, key_pem, err);
     r = r ? r : check_pair(id, err);

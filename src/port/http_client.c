@@ -5,8 +5,6 @@
 #include "http_client.h"
 
 #include <curl/curl.h>
-#include <malloc.h>
-#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdatomic.h>
@@ -16,7 +14,6 @@
 #include "cleanup.h"
 #include "http_curl.h"
 #include "limits.h"
-#include "secret.h"
 #include "str.h"
 #include "x509.h"
 
@@ -238,51 +235,8 @@ void http_client_cancel(struct http_client *client) {
 
 /* -- start and end of the library ---------------------------------------------------------------------------------- */
 
-/* libcurl copies small request bodies and the Cookie header into buffers of its own, and frees them as they are: passwords would
- * stay readable in memory long after the call. So all that it gives back is wiped first. */
-static void wiping_free(void *p) {
-    if (p)
-        secret_wipe(p, malloc_usable_size(p));
-    free(p);
-}
-
-static void *wiping_realloc(void *p, size_t n) {
-    size_t had = p ? malloc_usable_size(p) : 0;
-    void *moved = malloc(n);
-    if (!moved)
-        return NULL;
-    if (p)
-        memcpy(moved, p, had < n ? had : n);
-    wiping_free(p);
-    return moved;
-}
-
-/* OpenSSL leaves what it has received in its buffers of records, and numbers of keys where it took them from one form into another. */
-static void *openssl_malloc(size_t n, const char *file, int line) {
-    (void)file;
-    (void)line;
-    return malloc(n);
-}
-
-static void *openssl_realloc(void *p, size_t n, const char *file, int line) {
-    (void)file;
-    (void)line;
-    return wiping_realloc(p, n);
-}
-
-static void openssl_free(void *p, const char *file, int line) {
-    (void)file;
-    (void)line;
-    wiping_free(p);
-}
-
-/* OpenSSL takes them only before it has allocated anything (CRYPTO_set_mem_functions(3)), so before main. */
-__attribute__((constructor)) static void http_client_wipe_openssl(void) {
-    (void)CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc, openssl_free);
-}
-
 int http_client_global_init(struct err *err) {
-    if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, wiping_free, wiping_realloc, strdup, calloc))
+    if (curl_global_init(CURL_GLOBAL_DEFAULT))
         return err_set(err, ERR_INTERNAL, "libcurl cannot be started");
     const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
     if (!str_starts(info->ssl_version, "OpenSSL")) {

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "json.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,19 +55,6 @@ static const char *json_describe_fault(enum json_error_code code) {
     }
 }
 
-/* What jansson frees while it parses are copies of the text, which may hold a credential; the values that it makes are wiped by whoever knows which are secret. */
-static _Thread_local bool json_is_parsing;
-
-static void json_free_memory(void *p) {
-    if (p && json_is_parsing)
-        explicit_bzero(p, malloc_usable_size(p));
-    free(p);
-}
-
-__attribute__((constructor)) static void json_begin(void) {
-    json_set_alloc_funcs(malloc, json_free_memory);
-}
-
 static int json_parse_by(const char *text, size_t n, size_t flags, json_t **out, struct err *err) {
     const struct json_size size = json_measure(text, n);
     json_error_t fault;
@@ -76,9 +62,7 @@ static int json_parse_by(const char *text, size_t n, size_t flags, json_t **out,
         return err_set(err, ERR_TOO_LARGE, "the JSON text is nested deeper than %d levels", KAAS_JSON_DEPTH_MAX);
     if (size.values > KAAS_JSON_VALUES_MAX)
         return err_set(err, ERR_TOO_LARGE, "the JSON text has more than %d values", KAAS_JSON_VALUES_MAX);
-    json_is_parsing = true;
     json_t *value = json_loadb(text, n, flags, &fault);
-    json_is_parsing = false;
     if (value) {
         *out = value;
         return 0;

@@ -628,7 +628,7 @@ static void test_stop_with_parked_handshakes(void **state) {
 #define MASK 0x5a
 #define MAPPING_BYTES_MAX (256UL * 1024UL * 1024UL) /* beyond it lie the sanitizers' own tables */
 
-enum client_end { STAYS, CLOSES, BREAKS_OFF };
+enum client_end { STAYS, CLOSES, BREAKS_OFF, CLOSES_AFTER_A_FIELD };
 
 /* In a process of its own, so that the server's memory holds only what the server keeps. The port comes through a pipe: the fork
  * must come before the server's threads, one of which could hold the allocator's lock. */
@@ -644,12 +644,17 @@ static void send_secret(int port_fd, int report_fd, enum client_end end) {
         (void)snprintf(secret + 2 * i, 3, "%02x", raw[i]);
     (void)snprintf(request, sizeof(request), "POST /secret HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n%s\r\n%s",
                    SECRET_BYTES + (end == BREAKS_OFF), end == STAYS ? "" : "Connection: close\r\n", secret);
+    if (end == CLOSES_AFTER_A_FIELD)
+        (void)snprintf(
+            request, sizeof(request),
+            "POST /secret HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n-",
+            secret);
     /* The second connection's memory lies behind the first's, which therefore is not given back to the kernel. */
     bool ok = tls_open(&t, TLS1_3_VERSION, TLS1_3_VERSION) && tls_open(&later, TLS1_3_VERSION, TLS1_3_VERSION);
     if (end == BREAKS_OFF)
         ok = ok && SSL_write(t.ssl, request, (int)strlen(request)) > 0;
     else
-        ok = ok && tls_ask(&t, request, secret);
+        ok = ok && tls_ask(&t, request, end == CLOSES_AFTER_A_FIELD ? "-" : secret);
     if (end != STAYS)
         tls_close(&t);
     for (size_t i = 0; i < SECRET_BYTES; i++)
@@ -688,7 +693,7 @@ __attribute__((no_sanitize("address", "thread"))) static unsigned count_copies(c
     return found;
 }
 
-static void test_a_secret_body_leaves_no_trace(enum client_end end) {
+static void test_a_secret_leaves_no_trace(enum client_end end) {
     unsigned char masked[SECRET_BYTES];
     int report[2], port[2];
     assert_int_equal(pipe(report), 0);
@@ -713,17 +718,22 @@ static void test_a_secret_body_leaves_no_trace(enum client_end end) {
 
 static void test_no_trace_while_connected(void **state) {
     (void)state;
-    test_a_secret_body_leaves_no_trace(STAYS);
+    test_a_secret_leaves_no_trace(STAYS);
 }
 
 static void test_no_trace_after_the_end(void **state) {
     (void)state;
-    test_a_secret_body_leaves_no_trace(CLOSES);
+    test_a_secret_leaves_no_trace(CLOSES);
 }
 
 static void test_no_trace_of_half_a_body(void **state) {
     (void)state;
-    test_a_secret_body_leaves_no_trace(BREAKS_OFF);
+    test_a_secret_leaves_no_trace(BREAKS_OFF);
+}
+
+static void test_no_trace_of_a_field(void **state) {
+    (void)state;
+    test_a_secret_leaves_no_trace(CLOSES_AFTER_A_FIELD);
 }
 
 int main(void) {
@@ -748,6 +758,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_no_trace_while_connected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_trace_after_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_trace_of_half_a_body, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_trace_of_a_field, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_certs, drop_certs);
 }
