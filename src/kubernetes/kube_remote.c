@@ -193,13 +193,14 @@ static int kube_use_new_client(struct kube_remote *at, const char *token, struct
     return 0;
 }
 
-/* The watch goes on with the token that it began with, until the server ends it. */
+/* The watch, which would hold the old one until that ends, begins anew where it was. */
 static int kube_use_token(struct kube_remote *at, char *token, struct err *err) {
     int rc = kube_use_new_client(at, token, err);
     if (rc) {
         secret_free(token);
         return rc;
     }
+    stop_watch(at);
     secret_free(at->token);
     at->token = token;
     at->token_no++;

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import base64
+import os
+import resource
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,11 +16,16 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from env import search
+from env.clock import Clock, clocked_world
 from env.connected import OPTIONS, Connected
 from env.full import World
 from env.kube import Kube
+from env.wait import until
 
 pytestmark = pytest.mark.users_build("memory images: a sanitizer keeps what was freed, and its shadow is terabytes")
+
+HOUR_S = 3600
+LINGER_S = 60.0  # until threads have let go of what they work with; each look takes seconds on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +38,13 @@ def world() -> Iterator[World]:
 def kube(world: World) -> Iterator[Kube]:
     with Kube(world.scratch, "kept", has_controllers=True) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="module")
+def clocked() -> Iterator[tuple[World, Clock]]:
+    """Another installation, whose clock goes ahead."""
+    with clocked_world("sc", options=OPTIONS) as both:
+        yield both
 
 
 @pytest.fixture
@@ -97,3 +113,76 @@ def test_our_own_token_is_sealed_wherever_it_lies(connected: Connected) -> None:
     token = stored_token(connected, cluster_id)
     assert token.startswith("eyJ")
     assert given_away(connected, search.forms_of(token[-60:]), in_memory=False) == []
+
+
+def wait_until_gone(world: World, token: str) -> None:
+    """By its end: what stands before it in the same block may be gone already."""
+    assert world.kaasd.process
+    pid, needles = world.kaasd.process.pid, search.forms_of(token[-60:])
+    seen: list[str] = []
+
+    def look() -> bool:
+        seen[:] = search.memory(pid, needles)
+        return not seen
+
+    try:
+        until(look, "memory without the token", LINGER_S)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {seen}") from None
+
+
+def test_our_own_token_goes_with_the_connection(connected: Connected) -> None:
+    cluster_id = connected.connect()["cluster_id"]
+    connected.wait_state(cluster_id, "ready")
+    token = stored_token(connected, cluster_id)
+    connected.admin.expect(200, "DELETE", f"/v2/clusters/{cluster_id}/connection")
+    wait_until_gone(connected.world, token)
+
+
+def test_our_old_token_goes_when_it_is_renewed(clocked: tuple[World, Clock], kube: Kube) -> None:
+    world, clock = clocked
+    with Connected(world, kube, clock) as connected:
+        cluster_id = connected.connect()["cluster_id"]
+        connected.wait_state(cluster_id, "ready")
+        token = stored_token(connected, cluster_id)
+        clock.advance(13 * HOUR_S, HOUR_S)
+        until(lambda: stored_token(connected, cluster_id) != token, "another token")
+        wait_until_gone(world, token)
+
+
+def test_an_image_of_the_memory_has_nothing_that_was_given(connected: Connected) -> None:
+    """As whoever may trace all processes takes one (gcore). What we hold ourselves is in it, as docs/design/kubernetes.md says."""
+    config = yaml.safe_load(connected.kube.kubeconfig())
+    config["users"][0]["user"]["token"] = "nobody-knows-Quagga-7f3e-Wombat"
+    assert connected.ask({"name": "bad", "kubeconfig": yaml.safe_dump(config)}).status_code >= 400
+    by_key = connected.kube.kubeconfig(kind="certificate")
+    cluster_id = connected.connect(kubeconfig=by_key)["cluster_id"]
+    answer = connected.ask({"kubeconfig": connected.kube.kubeconfig()}, f"/v2/clusters/{cluster_id}/connection", "PUT")
+    assert answer.status_code == 200, answer.text
+    connected.wait_state(cluster_id, "ready")
+    token = stored_token(connected, cluster_id)
+    process = connected.world.kaasd.process
+    assert process
+    process.freeze()
+    given = (search.forms_of("Quagga-7f3e-Wombat") | search.forms_of(connected.kube.tokens["admin"])
+             | forms_of_key(yaml.safe_load(by_key)["users"][0]["user"]["client-key-data"]))
+    found, own = search.memory(process.pid, given), search.memory(process.pid, search.forms_of(token[-60:]))
+    process.thaw()
+    assert found == []
+    assert own, "the search finds what is there"
+
+
+def test_there_is_no_core_of_it_whatever_is_allowed(connected: Connected) -> None:
+    """The kernel makes none of a process that is not dumpable (core(5)); the limit alone could be raised from outside."""
+    cluster_id = connected.connect()["cluster_id"]
+    connected.wait_state(cluster_id, "ready")
+    kaasd = connected.world.kaasd
+    assert kaasd.process
+    with suppress(PermissionError):  # it takes CAP_SYS_RESOURCE, which not every root has
+        resource.prlimit(kaasd.process.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    kaasd.process.signal(signal.SIGABRT)
+    ended = os.waitid(os.P_PID, kaasd.process.pid, os.WEXITED | os.WNOWAIT)
+    kaasd.kill()
+    kaasd.start()
+    assert ended
+    assert (ended.si_status, ended.si_code) == (signal.SIGABRT, os.CLD_KILLED)
