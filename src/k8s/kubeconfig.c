@@ -274,10 +274,13 @@ static int choose_context(const struct yaml_node *root, const char *asked, char 
             return kubeconfig_copy(wanted, name, err);
     show_names(&contexts, &names);
     if (wanted)
-        return kubeconfig_refuse(asked ? NULL : current, "choose one of them", err, "there is no context \"%s\"; there is %s",
-                                 kubeconfig_shown(wanted, shown), names.data);
-    return kubeconfig_refuse(NULL, "choose one of them", err, "there are several contexts and none is the current one: %s",
-                             names.data);
+        (void)kubeconfig_refuse(asked ? NULL : current, "choose one of them", err, "there is no context \"%s\"; there is %s",
+                                kubeconfig_shown(wanted, shown), names.data);
+    else
+        (void)kubeconfig_refuse(NULL, "choose one of them", err, "there are several contexts and none is the current one: %s",
+                                names.data);
+    (void)err_because(err, ERR_CAUSE_CHOICE);
+    return ERR_UNPROCESSABLE;
 }
 
 /* -- cluster and user ---------------------------------------------------------------------------------------------- */

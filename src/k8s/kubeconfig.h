@@ -36,7 +36,7 @@ struct kubeconfig {
 
 /* Reads the context of that name; NULL: the current one, or else the only one. `now_ms` (wall clock) is when the client certificate must be valid. The caller
  * kubeconfig_done's *out. ERR_UNPROCESSABLE with the place ("kubeconfig:LINE:COLUMN:") and a remedy, also for a context that is not there and for several of
- * which none was chosen, both of which name those there are; ERR_TOO_LARGE above 256 KiB and other caps; ERR_NOMEM. Names of the file may be part of a text,
+ * which none was chosen, both of which name those there are (ERR_CAUSE_CHOICE); ERR_TOO_LARGE above 256 KiB and other caps; ERR_NOMEM. Names of the file may be part of a text,
  * what stands in credentials never is. */
 int kubeconfig_parse(const char *text, size_t n, const char *context, int64_t now_ms, struct kubeconfig *out, struct err *err);
 void kubeconfig_done(struct kubeconfig *config); /* wipes token and key; NULL and a zeroed struct are allowed */

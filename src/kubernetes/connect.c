@@ -28,6 +28,7 @@ struct connecting {
     struct kubernetes *k;
     struct connecting *next; /* of those under way; guarded by k->lock */
     const struct kube_wish *wish;
+    struct kube_connected *out;    /* with `wish` */
     struct kubeconfig given;       /* what signs in, and where */
     struct kube_connection *known; /* of the record that is connected; NULL: it has none */
     struct kube_connection connection;
@@ -143,11 +144,30 @@ static int connect_load_known(struct connecting *c, struct err *err) {
     return err_remedy(err, "read it again and repeat the change");
 }
 
-static int connect_text(struct connecting *c, struct finding *f, struct err *err) {
+/* A program that connects lets a person choose by these, rather than by the words of an error. */
+static void connect_list_contexts(struct connecting *c) {
+    _cleanup_done_(kubeconfig_contexts_done) struct kubeconfig_contexts contexts = {0};
+    struct kube_connected *out = c->out;
+    if (kubeconfig_list(c->wish->kubeconfig, strlen(c->wish->kubeconfig), &contexts, NULL))
+        return;
+    for (size_t i = 0; i < contexts.count && i < KUBE_CONTEXTS_MAX; i++)
+        if ((out->contexts[out->contexts_count] = STEAL(contexts.items[i].name)))
+            out->contexts_count++;
+}
+
+static int connect_read_kubeconfig(struct connecting *c, struct err *err) {
     const struct kube_wish *w = c->wish;
+    struct err why = {0};
+    int rc = kubeconfig_parse(w->kubeconfig, strlen(w->kubeconfig), w->context, clock_wall_ms(), &c->given, &why);
+    if (why.cause == ERR_CAUSE_CHOICE)
+        connect_list_contexts(c);
+    return err_move(err, rc, &why);
+}
+
+static int connect_text(struct connecting *c, struct finding *f, struct err *err) {
     int rc = connect_load_known(c, err);
-    if (!rc && w->kubeconfig)
-        rc = kubeconfig_parse(w->kubeconfig, strlen(w->kubeconfig), w->context, clock_wall_ms(), &c->given, err);
+    if (!rc && c->wish->kubeconfig)
+        rc = connect_read_kubeconfig(c, err);
     else if (!rc)
         rc = connect_take_parts(c, err);
     if (!rc && c->given.context)
@@ -194,11 +214,13 @@ static long connect_call_ms(const struct connecting *c) {
 }
 
 /* Without a CA whoever connects has to confirm the certificate, as for a vCenter. */
-static int connect_refuse_unknown(const struct connecting *c, struct err *err) {
+static int connect_refuse_unknown(struct connecting *c, struct err *err) {
     char seen[X509_THUMBPRINT_TEXT_BYTES];
     x509_thumbprint_text(c->certificate.sha256, seen);
     (void)err_set(err, ERR_TLS, "no CA is given; the server's certificate has the SHA-256 %s: %s, issued by %s", seen,
                   c->certificate.subject, c->certificate.issuer);
+    c->out->certificate = c->certificate;
+    c->certificate = (struct x509_info){.subject = NULL};
     return err_remedy(err, "give the cluster's CA, or compare the SHA-256 at the cluster and confirm it: --sha256 %s", seen);
 }
 
@@ -568,16 +590,22 @@ static void connect_undo(struct connecting *c, struct findings *steps) {
         kube_account_undo(client, c->account, objects, steps);
 }
 
-int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const struct kube_wish *wish, struct findings *steps,
-                       char cluster_id[37], struct err *err) {
-    struct connecting c = {.k = k, .wish = wish};
-    cluster_id[0] = '\0';
+void kube_connected_done(struct kube_connected *connected) {
+    findings_done(&connected->steps);
+    x509_info_done(&connected->certificate);
+    for (size_t i = 0; i < connected->contexts_count; i++)
+        free(connected->contexts[i]);
+}
+
+int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const struct kube_wish *wish, struct kube_connected *out,
+                       struct err *err) {
+    struct connecting c = {.k = k, .wish = wish, .out = out};
     connecting_begin(&c);
-    int rc = connect_run_steps(&c, steps, err);
+    int rc = connect_run_steps(&c, &out->steps, err);
     if (!rc && !wish->is_dry_run)
-        rc = connect_store(&c, actor, cluster_id, err);
+        rc = connect_store(&c, actor, out->cluster_id, err);
     if (rc && c.made.touched)
-        connect_undo(&c, steps);
+        connect_undo(&c, &out->steps);
     connecting_done(&c);
     return rc;
 }
@@ -647,7 +675,10 @@ int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const
         rc = err_set(err, ERR_PRECONDITION, "the connection has been changed since it was read; nothing was done");
     int left = rc ? rc : leave_cluster(&c, how, steps, &why);
     if (!rc && left && how == KUBE_LEAVE_REMOVE) {
-        (void)err_remedy(&why, "if the cluster is gone for good: kaasctl cluster disconnect %s --forget", cluster_id);
+        (void)snprintf(why.remedy, sizeof(why.remedy),
+                       "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
+                       "cluster reconnect %s --kubeconfig FILE",
+                       cluster_id, cluster_id);
         rc = err_move(err, left, &why);
     }
     if (!rc && how != KUBE_LEAVE_SHOW)

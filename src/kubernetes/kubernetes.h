@@ -14,6 +14,9 @@
 #include "finding.h"
 #include "kube_connection.h"
 #include "runtime.h"
+#include "x509.h"
+
+#define KUBE_CONTEXTS_MAX 50U /* that are told */
 
 struct actor;
 struct inventory;
@@ -53,12 +56,23 @@ struct kube_wish {
     bool is_dry_run;               /* stops before anything is made */
 };
 
-/* Connects. Every step is appended to `steps` in a fixed order with a finding each: text, address, name, tls, signed_in, version, identity, rights, account, list,
- * machines; steps behind a failed one are skipped. *cluster_id (KAAS_UUID_BYTES) gets the id of the record. If a step fails nothing is left in the cluster, and no row:
- * its error is returned. ERR_UNPROCESSABLE (what was given), ERR_TLS (not trusted: the text has issuer and SHA-256), ERR_CONFLICT (another record has this cluster, or
+/* What came of connecting. All zero at first; kube_connected_done gives it back. */
+struct kube_connected {
+    struct findings steps;
+    char cluster_id[37]; /* of the record; "": none was written */
+    /* What whoever connects has to add, where a step failed for want of it. */
+    struct x509_info certificate;      /* of the server, to be confirmed, since no CA is given; subject NULL: nothing is */
+    char *contexts[KUBE_CONTEXTS_MAX]; /* one of these, by name; the first KUBE_CONTEXTS_MAX that there are */
+    size_t contexts_count;
+};
+void kube_connected_done(struct kube_connected *connected);
+
+/* Connects. Every step is appended to out->steps in a fixed order with a finding each: text, address, name, tls, signed_in, version, identity, rights, account, list,
+ * machines; steps behind a failed one are skipped. If a step fails nothing is left in the cluster, and no row:
+ * its error is returned. ERR_UNPROCESSABLE (what was given), ERR_TLS (not trusted; where a certificate is to be confirmed *out has it), ERR_CONFLICT (another record has this cluster, or
  * this record another cluster: both are named), ERR_EXISTS (name), ERR_UNAUTHENTICATED, ERR_UPSTREAM_DENIED, ERR_UNREACHABLE, ERR_TIMEOUT, ERR_NOT_FOUND, ERR_PRECONDITION. */
-int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const struct kube_wish *wish, struct findings *steps,
-                       char cluster_id[37], struct err *err);
+int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const struct kube_wish *wish, struct kube_connected *out,
+                       struct err *err);
 
 /* Goes through the same steps with the stored token, changing nothing; a step that fails is a finding, not an error. ERR_NOT_FOUND. */
 int kubernetes_test(struct kubernetes *k, const char *cluster_id, struct findings *steps, struct err *err);

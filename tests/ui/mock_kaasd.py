@@ -465,10 +465,12 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse_step(422, "unprocessable", "text", "kubeconfig:9:5: it runs a program (exec)", "give a token in its place")
         if "contexts" in given and "context" not in asked:
             why = 'kubeconfig: there are several contexts and none is the current one: "a", "b, c"'
-            self.refuse_step(422, "unprocessable", "text", why, "choose one of them")
+            self.refuse_step(422, "unprocessable", "text", why, "choose one of them", contexts=["a", "b, c"])
         if "without-ca" in given and asked.get("thumbprint_sha256") != SHA256:
             why = f"no CA is given; the server's certificate has the SHA-256 {SHA256}: CN=kube-apiserver, issued by CN=kubernetes"
-            self.refuse_step(502, "tls_untrusted", "tls", why, f"give the cluster's CA, or confirm it: --sha256 {SHA256}")
+            shown = {"subject": "CN=kube-apiserver", "issuer": "CN=kubernetes", "sha256": SHA256, "not_before": ago(days=1),
+                     "not_after": ago(days=-364), "san": []}
+            self.refuse_step(502, "tls_untrusted", "tls", why, f"give the cluster's CA, or confirm it: --sha256 {SHA256}", certificate=shown)
         if any(known["name"] == name for known in self.world.clusters):
             raise Refusal(409, "conflict", f'there is a cluster "{name}" already', "choose another name")
         if asked["dry_run"]:
@@ -477,8 +479,8 @@ class Handler(BaseHTTPRequestHandler):
         self.world.clusters = [*self.world.clusters, made]
         return self.made(made)
 
-    def refuse_step(self, status: int, code: str, step: str, why: str, remedy: str) -> None:
-        raise Refusal(status, code, why, remedy, steps=connect_steps(step, why, remedy))
+    def refuse_step(self, status: int, code: str, step: str, why: str, remedy: str, **more: Any) -> None:
+        raise Refusal(status, code, why, remedy, steps=connect_steps(step, why, remedy), **more)
 
     def made(self, cluster: dict[str, Any]) -> Reply:
         status = {"state": "unknown", "since": None, "checked_at": None, "reason": None, "detail": None, "remedy": None,

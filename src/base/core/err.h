@@ -41,6 +41,7 @@ enum err_cause {
     ERR_CAUSE_LOCKED,             /* the account is locked */
     ERR_CAUSE_CLIENT_CERTIFICATE, /* our certificate did not arrive */
     ERR_CAUSE_PRIVILEGE,          /* a privilege is missing */
+    ERR_CAUSE_CHOICE,             /* one of several has to be chosen */
 };
 
 /* Sizes in bytes, terminating NUL included; longer texts are cut. */

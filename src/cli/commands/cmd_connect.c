@@ -17,7 +17,6 @@
 #include "uuid.h"
 
 #define CONNECT_TOKEN_BYTES_MAX 16384U
-#define CONNECT_SHA256_CHARS 95U /* 32 pairs, joined by colons */
 #define CONNECT_SET "PUT /v2/clusters/{id}/connection"
 #define CONNECT_LOOK_S 2
 #define CONNECT_RENEW_MS (5LL * 60 * 1000) /* tokens live for a quarter of an hour */
@@ -95,30 +94,14 @@ static void connect_tell_failed(struct cli *cli) {
     (void)connect_write_steps(cli, steps, NULL);
 }
 
-/* The first SHA-256 in a text, as kaasd writes them; false: there is none. */
-static bool connect_find_sha256(const char *text, char out[CONNECT_SHA256_CHARS + 1]) {
-    static const char digits[] = "0123456789ABCDEF:";
-    for (const char *at = text; *at; at += strcspn(at, digits)) {
-        const size_t n = strspn(at, digits);
-        if (n == CONNECT_SHA256_CHARS) {
-            memcpy(out, at, n);
-            out[n] = 0;
-            return true;
-        }
-        at += n;
-    }
-    return false;
-}
-
 /* Where no CA was given a person can confirm the certificate: by the same command with one option more. */
 static int connect_fail(struct cli *cli, const json_t *body, const struct err *why, struct err *err) {
     const char *kubeconfig = opt_get(&cli->given, "kubeconfig"), *context = opt_get(&cli->given, "context");
-    const char *given = json_get_string(body, "kubeconfig"), *name = cli_word(cli, 0);
-    const bool has_ca = json_get_string(body, "ca_pem") || json_get_string(body, "thumbprint_sha256") ||
-                        (given && strstr(given, "certificate-authority"));
-    char sha256[CONNECT_SHA256_CHARS + 1];
+    const char *name = cli_word(cli, 0);
+    const json_t *certificate = json_object_get(cli_client_problem(cli->client), "certificate");
+    const char *sha256 = json_get_string(certificate, "sha256");
     connect_tell_failed(cli);
-    if ((why->code != ERR_TLS && why->code != ERR_CERT_UNCONFIRMED) || has_ca || !connect_find_sha256(why->text, sha256))
+    if (!sha256)
         return cli_fail(cli, why, err);
     (void)err_set(err, why->code, "%s", why->text);
     if (!kubeconfig)

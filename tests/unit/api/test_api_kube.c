@@ -136,18 +136,29 @@ static int double_fail(struct err *err) {
     return err_remedy(err, "do this");
 }
 
-int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const struct kube_wish *wish, struct findings *steps,
-                       char id[37], struct err *err) {
+void kube_connected_done(struct kube_connected *connected) {
+    findings_done(&connected->steps);
+    for (size_t i = 0; i < connected->contexts_count; i++)
+        free(connected->contexts[i]);
+}
+
+int kubernetes_connect(struct kubernetes *k, const struct actor *actor, const struct kube_wish *wish, struct kube_connected *out,
+                       struct err *err) {
+    static char subject[] = "CN=k", issuer[] = "CN=ca", san[] = "DNS:k";
     (void)k;
     (void)actor;
     kube.connects++;
     kube.wish = *wish;
-    double_add(steps, "text", FINDING_OK);
-    double_add(steps, "tls", kube.fails ? FINDING_FAILED : FINDING_OK);
+    double_add(&out->steps, "text", FINDING_OK);
+    double_add(&out->steps, "tls", kube.fails ? FINDING_FAILED : FINDING_OK);
+    if (kube.fails == ERR_TLS)
+        out->certificate = (struct x509_info){.subject = subject, .issuer = issuer, .san = san};
+    if (kube.fails == ERR_UNPROCESSABLE)
+        out->contexts[out->contexts_count++] = str_dup("a, b");
     if (kube.fails)
         return double_fail(err);
     kube.is_connected = kube.is_connected || !wish->is_dry_run;
-    (void)snprintf(id, 37, "%s", wish->is_dry_run ? "" : ID);
+    (void)snprintf(out->cluster_id, sizeof(out->cluster_id), "%s", wish->is_dry_run ? "" : ID);
     return 0;
 }
 
@@ -318,6 +329,18 @@ static void a_failed_step_is_a_problem_with_all_steps(void **state) {
     assert_string_equal(json_get_string(json_array_get(steps, 1), "status"), "failed");
     assert_string_equal(err.remedy, "do this");
     assert_null(response.body);
+    assert_string_equal(json_get_string(json_object_get(call.problem, "certificate"), "issuer"), "CN=ca");
+    assert_null(json_object_get(call.problem, "contexts"));
+}
+
+static void a_context_that_is_to_be_chosen_is_named(void **state) {
+    (void)state;
+    kube.fails = ERR_UNPROCESSABLE;
+    assert_int_equal(CONNECT(KUBECONFIG), ERR_UNPROCESSABLE);
+    const json_t *contexts = json_object_get(call.problem, "contexts");
+    assert_int_equal(json_array_size(contexts), 1);
+    assert_string_equal(json_string_value(json_array_get(contexts, 0)), "a, b");
+    assert_null(json_object_get(call.problem, "certificate"));
 }
 
 static void what_is_given_is_a_kubeconfig_or_its_parts(void **state) {
@@ -503,6 +526,7 @@ int main(void) {
         TEST(the_tag_is_that_of_the_connection),
         TEST(a_dry_run_makes_nothing_and_shows_no_connection),
         TEST(a_failed_step_is_a_problem_with_all_steps),
+        TEST(a_context_that_is_to_be_chosen_is_named),
         TEST(what_is_given_is_a_kubeconfig_or_its_parts),
         TEST(a_kubeconfig_has_at_most_256_kib),
         TEST(a_record_is_connected_and_then_replaced_as_it_was_read),

@@ -486,6 +486,7 @@ static void test_only_the_chosen_context_is_judged(void **state) {
         int rc = parse(several, rows[i].context, &config, &err);
         if (rc ? !rows[i].text || !strstr(err.text, rows[i].text) : rows[i].text != NULL)
             fail_msg("row %zu: %s", i, err.text);
+        assert_int_equal(err.cause, rc && strstr(err.text, "no context") ? ERR_CAUSE_CHOICE : ERR_CAUSE_NONE);
     }
 }
 

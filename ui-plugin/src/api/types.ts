@@ -374,4 +374,14 @@ export interface Problem {
   candidates?: { id: string; name: string; path?: string | null }[];
   /** Of connecting a cluster, the failed one among them. */
   steps?: ConnectStep[];
+  /** Of a server that nobody vouches for: somebody has to compare it. */
+  certificate?: Certificate;
+  /** Of a kubeconfig in which one has to be chosen; the first CONTEXTS_MAX. */
+  contexts?: string[];
+}
+
+export interface Certificate {
+  subject: string;
+  issuer: string;
+  sha256: string;
 }

@@ -497,6 +497,7 @@ export const catalogue: Catalogue = {
     unknownCa: 'In der Kubeconfig steht keine CA: Ist das der richtige Server?',
     compare: 'Vergleichen Sie den SHA-256 seines Zertifikats mit dem, was eine Control Plane des Clusters sagt, zum Beispiel auf diesen Befehl, und bestätigen Sie ihn hier.',
     certificate: 'Zertifikat',
+    issuedBy: (subject: string, issuer: string) => `${subject}, ausgestellt von ${issuer}`,
     confirm: 'Ich habe den SHA-256 verglichen: Er ist derselbe.',
     confirmFirst: 'Den SHA-256 mit dem des Clusters vergleichen und im Formular bestätigen, oder eine Kubeconfig mit der CA angeben.',
     check: 'Prüfen',

@@ -512,6 +512,7 @@ export const catalogue = {
     unknownCa: 'The kubeconfig has no CA: is this the right server?',
     compare: 'Compare the SHA-256 of its certificate with what a control plane of the cluster says, for example by this command, and confirm it here.',
     certificate: 'Certificate',
+    issuedBy: (subject: string, issuer: string) => `${subject}, issued by ${issuer}`,
     confirm: 'I have compared the SHA-256: it is the same.',
     confirmFirst: 'Compare the SHA-256 with that of the cluster and confirm it in the form, or give a kubeconfig that has the CA.',
     check: 'Check',

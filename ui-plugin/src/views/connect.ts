@@ -4,9 +4,9 @@ import { LitElement, css, html, nothing } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { ConnectRequest, ConnectStep } from '../api/types.js';
+import type { Certificate, ConnectRequest, ConnectStep } from '../api/types.js';
 import { FIRST_PLACE, listAddress, writeAddress } from '../model/address.js';
-import { KUBECONFIG_BYTES_MAX, askedContexts, faultOf, unknownCertificate, type KubeconfigFault, type UnknownCertificate } from '../model/connect-form.js';
+import { KUBECONFIG_BYTES_MAX, askedOf, faultOf, type Asked, type KubeconfigFault } from '../model/connect-form.js';
 import { describeConnectFailure, type ConnectDeed, type ConnectFailure } from '../model/failure-text.js';
 import { backIcon } from '../parts/icons.js';
 import '../parts/notice.js';
@@ -18,6 +18,8 @@ import { shared } from '../styles/shared.js';
 
 /** On a control plane of kubeadm. */
 const COMMAND = 'openssl x509 -in /etc/kubernetes/pki/apiserver.crt -noout -fingerprint -sha256';
+
+const NOTHING_ASKED: Asked = { certificate: null, contexts: null };
 
 @customElement('kaas-connect')
 export class Connect extends LitElement {
@@ -53,9 +55,11 @@ export class Connect extends LitElement {
   /** What went well, and the cluster that is connected now. */
   @state() private done: { deed: ConnectDeed; id: string | null } | null = null;
   @state() private fault: KubeconfigFault | null = null;
-  @state() private contexts: ReturnType<typeof askedContexts> = null;
+  @state() private contexts: Asked['contexts'] = null;
   @state() private isContextAsked = false;
-  @state() private certificate: UnknownCertificate | null = null;
+  @state() private certificate: Certificate | null = null;
+  /** By the last answer; the two above are those that were asked for so far. */
+  @state() private asked: Asked = NOTHING_ASKED;
   @state() private isOver = false;
 
   @query('form') private form!: HTMLFormElement;
@@ -124,7 +128,7 @@ export class Connect extends LitElement {
     if (certificate === null) return nothing;
     return html`<kaas-notice class="certificate" tone="warning" heading=${strings.connect.unknownCa}>
       <p>${strings.connect.compare}</p><p><code>${COMMAND}</code></p>
-      <dl><dt>SHA-256</dt><dd><code>${certificate.sha256}</code></dd><dt>${strings.connect.certificate}</dt><dd><bdi>${certificate.about}</bdi></dd></dl>
+      <dl><dt>SHA-256</dt><dd><code>${certificate.sha256}</code></dd><dt>${strings.connect.certificate}</dt><dd><bdi>${strings.connect.issuedBy(certificate.subject, certificate.issuer)}</bdi></dd></dl>
       <label class="confirm"><input type="checkbox" id="confirm" name="confirm" />${strings.connect.confirm}</label>
     </kaas-notice>`;
   }
@@ -145,7 +149,8 @@ export class Connect extends LitElement {
   private renderSteps() {
     if (this.steps.length === 0) return nothing;
     // What the service tells to do about these is an option of the command line.
-    const cure = unknownCertificate(this.steps) ? strings.connect.confirmFirst : askedContexts(this.steps) ? strings.connect.contextFault : null;
+    const { certificate, contexts } = this.asked;
+    const cure = certificate ? strings.connect.confirmFirst : contexts ? strings.connect.contextFault : null;
     const steps = this.steps.map((step) => (cure !== null && step.status === 'failed' ? { ...step, remedy: cure } : step));
     return html`<section class="card"><h2>${strings.connect.steps}</h2><kaas-steps .steps=${steps}></kaas-steps></section>`;
   }
@@ -208,7 +213,7 @@ export class Connect extends LitElement {
     if (this.fault !== null) return this.kubeconfig.focus();
     const running = new AbortController();
     this.running = running;
-    [this.doing, this.steps, this.failure, this.done] = [deed, [], null, null];
+    [this.doing, this.steps, this.failure, this.done, this.asked] = [deed, [], null, null, NOTHING_ASKED];
     try {
       const { cluster_id, steps } = await this.api.connectCluster(this.request(deed), running.signal);
       this.steps = steps;
@@ -244,12 +249,13 @@ export class Connect extends LitElement {
     if (!(error instanceof ApiError)) throw error;
     this.steps = error.failure.kind === 'problem' ? (error.failure.problem.steps ?? []) : [];
     this.failure = describeConnectFailure(error, deed);
-    this.contexts = askedContexts(this.steps) ?? this.contexts;
-    this.certificate = unknownCertificate(this.steps) ?? this.certificate;
-    this.isContextAsked = askedContexts(this.steps) !== null;
+    this.asked = askedOf(error);
+    this.contexts = this.asked.contexts ?? this.contexts;
+    this.certificate = this.asked.certificate ?? this.certificate;
+    this.isContextAsked = this.asked.contexts !== null;
     await this.updateComplete;
-    const asked = this.isContextAsked ? '#context' : unknownCertificate(this.steps) ? '#confirm' : null;
-    if (asked) this.renderRoot.querySelector<HTMLElement>(asked)?.focus();
+    const field = this.isContextAsked ? '#context' : this.asked.certificate ? '#confirm' : null;
+    if (field) this.renderRoot.querySelector<HTMLElement>(field)?.focus();
   }
 }
 

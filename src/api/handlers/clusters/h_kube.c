@@ -225,20 +225,33 @@ static int kube_answer_connected(struct api_call *call, struct http_response *re
         err);
 }
 
+/* What the next try has to say goes with the problem. */
+static void kube_add_asked(struct api_call *call, const struct kube_connected *out) {
+    if (out->certificate.subject)
+        problem_add(call, "certificate", problem_certificate(&out->certificate));
+    if (!out->contexts_count)
+        return;
+    json_t *contexts = json_array();
+    for (size_t i = 0; i < out->contexts_count; i++)
+        json_add(contexts, json_string(out->contexts[i]));
+    problem_add(call, "contexts", contexts);
+}
+
 /* http_status: of a connection that was made. */
 static int kube_connect(struct api_call *call, struct http_response *resp, const struct kube_wish *wish, int http_status,
                         struct err *err) {
-    _cleanup_done_(findings_done) struct findings steps = {.count = 0};
-    char cluster_id[KAAS_UUID_BYTES] = "";
-    int rc = kubernetes_connect(call->api->options.kubernetes, API_ACTOR(call), wish, &steps, cluster_id, err);
-    rc = kube_end_steps(call, &steps, rc, err);
-    if (rc)
+    _cleanup_done_(kube_connected_done) struct kube_connected out = {.contexts_count = 0};
+    int rc = kubernetes_connect(call->api->options.kubernetes, API_ACTOR(call), wish, &out, err);
+    rc = kube_end_steps(call, &out.steps, rc, err);
+    if (rc) {
+        kube_add_asked(call, &out);
         return rc;
+    }
     if (wish->is_dry_run)
-        return reply_json(resp, 200, kube_result_view(wish->cluster_id, json_null(), &steps), err);
+        return reply_json(resp, 200, kube_result_view(wish->cluster_id, json_null(), &out.steps), err);
     if (!wish->cluster_id)
-        reply_location(resp, "/v2/clusters/", cluster_id);
-    return kube_answer_connected(call, resp, http_status, cluster_id, &steps, err);
+        reply_location(resp, "/v2/clusters/", out.cluster_id);
+    return kube_answer_connected(call, resp, http_status, out.cluster_id, &out.steps, err);
 }
 
 int h_kube_connect(struct api_call *call, struct http_response *resp, struct err *err) {
