@@ -8,10 +8,13 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+import yaml
 from env.clock import Clock, clocked_world
 from env.connected import OPTIONS, Connected
 from env.full import World
 from env.kube import Kube
+from env.kube.nodes import machine
+from env.kube.proxy import H1, Proxy, refusing
 from env.wait import until
 
 HOUR_S, DAY_S = 3600, 24 * 3600
@@ -101,3 +104,23 @@ def test_no_secret_is_in_a_log_or_an_answer(connected: Connected) -> None:
     assert "kubernetes" in log
     for secret in (connected.kube.tokens["admin"], "eyJhbGciOi"):  # a JSON Web Token begins so
         assert secret not in log
+
+
+def test_the_watch_goes_on_with_the_new_token(connected: Connected, clock: Clock) -> None:
+    """A proxy says of the first token what an API server says of one that has ended."""
+    with Proxy(connected.kube, [H1]) as proxy:
+        config = yaml.safe_load(connected.kube.kubeconfig())
+        config["clusters"][0]["cluster"]["server"] = proxy.url
+        cluster_id = connected.connect(kubeconfig=yaml.safe_dump(config))["cluster_id"]
+        wait_connection(connected, cluster_id)
+        first = until(lambda: next((asked.header for asked in proxy.asked if "watch=1" in asked.path and asked.header), None), "a watch")
+        old = next(line for line in until(lambda: proxy.asked[-1].header, "a header").split("\r\n") if line.startswith("Authorization"))
+        before = status(connected, cluster_id)["token_until"]
+        assert old in first
+        clock.advance(13 * HOUR_S, HOUR_S)
+        until(lambda: status(connected, cluster_id)["token_until"] > before, "another end of the token")
+        proxy.rule = refusing(401, old)
+        proxy.cut()
+        connected.nodes.write([machine("w-1")])
+        clock.hasten(lambda: "w-1" in connected.node_rows(cluster_id), "the node")
+        wait_connection(connected, cluster_id)
