@@ -571,7 +571,7 @@ static int connect_store(struct connecting *c, const struct actor *actor, char c
 
 /* A connection that exists needs what was there before. Else all objects of our name are what we have made, now or when something like this went wrong before, unless
  * somebody else has connected this cluster in the same moment. */
-static unsigned connect_count_undo(const struct connecting *c) {
+static unsigned connect_undo_objects(const struct connecting *c) {
     _cleanup_(kube_connection_free) struct kube_connection *other = NULL;
     if (c->known)
         return c->made.bits;
@@ -584,7 +584,7 @@ static void connect_undo(struct connecting *c, struct findings *steps) {
     _cleanup_(k8s_client_free) struct k8s_client *client = NULL;
     struct k8s_endpoint endpoint = connect_endpoint(c);
     endpoint.connect_timeout_ms = endpoint.call_timeout_ms = CONNECT_UNDO_MS;
-    const unsigned objects = connect_count_undo(c);
+    const unsigned objects = connect_undo_objects(c);
     int rc = objects ? k8s_client_new(&endpoint, c->given.token, &client, NULL) : ERR_NOT_FOUND;
     if (!rc)
         kube_account_undo(client, c->account, objects, steps);
@@ -675,10 +675,11 @@ int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const
         rc = err_set(err, ERR_PRECONDITION, "the connection has been changed since it was read; nothing was done");
     int left = rc ? rc : leave_cluster(&c, how, steps, &why);
     if (!rc && left && how == KUBE_LEAVE_REMOVE) {
-        (void)snprintf(why.remedy, sizeof(why.remedy),
-                       "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
-                       "cluster reconnect %s --kubeconfig FILE",
-                       cluster_id, cluster_id);
+        (void)snprintf(
+            why.remedy, sizeof(why.remedy),
+            "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
+            "cluster reconnect %s --kubeconfig FILE",
+            cluster_id, cluster_id);
         rc = err_move(err, left, &why);
     }
     if (!rc && how != KUBE_LEAVE_SHOW)

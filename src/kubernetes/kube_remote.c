@@ -432,7 +432,7 @@ static const char *contact_reason(int rc) {
 }
 
 /* Not only silence: a proxy says 503 in place of an API server that is not there, and a web server 404. Whoever answers, nothing is told of the cluster then. */
-static bool is_silence(const struct kube_remote *at, int rc) {
+static bool contact_is_silence(const struct kube_remote *at, int rc) {
     switch (rc) {
     case 0:
     case ERR_UNAUTHENTICATED:
@@ -533,7 +533,7 @@ static int renew_if_due(struct kube_remote *at, struct err *err) {
 static int visit(struct kube_remote *at, bool *is_silent, struct err *err) {
     struct err why = {0}, ended = {0};
     int rc = kube_probe(at, err);
-    *is_silent = is_silence(at, rc);
+    *is_silent = contact_is_silence(at, rc);
     if (rc)
         return rc;
     rc = renew_if_due(at, &why);
