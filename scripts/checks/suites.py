@@ -163,8 +163,14 @@ def tsan_build() -> tuple[Path, Result]:
 
 @cache
 def plain_build() -> tuple[Path, Result]:
-    """The one that users get, with the programs that pytest runs."""
+    """The one that users get, with the programs that pytest runs beside the daemon."""
     return BUILD, run("plain-make", "make", f"-j{JOBS}", "world-programs", cwd=BUILD, limit_s=BEHIND_LIMIT_S)
+
+
+@cache
+def plain_store_build() -> tuple[Path, Result]:
+    """And the programs of the store, which a landing runs with sanitizers only."""
+    return BUILD, run("plain-store-make", "make", f"-j{JOBS}", "world-programs", "store-programs", cwd=BUILD, limit_s=BEHIND_LIMIT_S)
 
 
 def unit() -> Count:
@@ -200,7 +206,7 @@ def integration_rest() -> Count:
 
 
 def integration_plain() -> Count:
-    return in_world("integration-plain", plain_build(), "not users_build")
+    return in_world("integration-plain", plain_store_build(), "not users_build")
 
 
 def threads() -> Count:

@@ -16,16 +16,18 @@ check-lint: all $(check_DATA)
 	$(MAKE) $(AM_MAKEFLAGS) $(TEST_SUITE_LOG) TEST_LOGS='$(LINT_TESTS:.sh=.log)'
 check-units: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(filter-out $(LINT_TESTS),$(TESTS))'
-# What pytest runs beside the daemon.
+# What pytest runs beside the daemon, and beside a database alone.
 world-programs: all
-	$(MAKE) $(AM_MAKEFLAGS) $(filter tests/integ/%,$(check_PROGRAMS)) $(STORE_TESTS)
+	$(MAKE) $(AM_MAKEFLAGS) $(filter tests/integ/%,$(check_PROGRAMS))
+store-programs: all
+	$(MAKE) $(AM_MAKEFLAGS) $(STORE_TESTS)
 # Where threads meet, for a build with ThreadSanitizer: these tests, and the store programs, which pytest runs beside a database.
 thread-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(THREAD_TESTS) $(STORE_TESTS)
 check-threads: thread-programs
 	rm -f $(THREAD_TESTS:=.log) $(THREAD_TESTS:=.trs) $(TEST_SUITE_LOG)
 	$(MAKE) $(AM_MAKEFLAGS) $(TEST_SUITE_LOG) TEST_LOGS='$(THREAD_TESTS:=.log)'
-.PHONY: check-lint check-units world-programs thread-programs check-threads
+.PHONY: check-lint check-units world-programs store-programs thread-programs check-threads
 
 # What the tests must know of this build: for each folder the flags its sources are compiled with, then compiler and programs.
 check_DATA = tests/lint/flags.txt
