@@ -32,6 +32,8 @@ src_model_libmodel_a_SOURCES = \
     src/model/access/ldap_source.h \
     src/model/core/cluster_state.c \
     src/model/core/cluster_state.h \
+    src/model/core/job.c \
+    src/model/core/job.h \
     src/model/core/member.c \
     src/model/core/member.h \
     src/model/core/names.c \

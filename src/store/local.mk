@@ -54,6 +54,8 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/hx_store.h \
     src/store/tables/key_store.c \
     src/store/tables/key_store.h \
+    src/store/tables/job_store.c \
+    src/store/tables/job_store.h \
     src/store/tables/kube_store.c \
     src/store/tables/kube_store.h \
     src/store/tables/ldap_store.c \

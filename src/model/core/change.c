@@ -16,6 +16,7 @@ static const char *const kind_words[] = {
     [CHANGE_ROLE_MAPPING] = "role_mapping",
     [CHANGE_SERVICE_ACCOUNT] = "service_account",
     [CHANGE_LDAP] = "ldap",
+    [CHANGE_JOB] = "job",
     NULL,
 };
 _Static_assert(ARRAY_COUNT(kind_words) - 1 == CHANGE_KIND_COUNT, "one word for each kind");

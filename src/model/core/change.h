@@ -17,9 +17,10 @@ enum change_kind {
     CHANGE_ROLE_MAPPING,
     CHANGE_SERVICE_ACCOUNT,
     CHANGE_LDAP,
+    CHANGE_JOB,
     CHANGE_KIND_COUNT
 };
-/* "cluster", "vsphere_cluster", ..., "ldap"; static, never NULL. */
+/* "cluster", "vsphere_cluster", ..., "job"; static, never NULL. */
 const char *change_kind_name(enum change_kind kind);
 bool change_kind_parse(const char *word, enum change_kind *out);
 

@@ -263,25 +263,29 @@ struct operation_begin {
     const struct audit_record *record;
 };
 
-static int operation_begin(struct store_tx *tx, void *arg, struct err *err) {
-    const struct operation_begin *begin = arg;
-    const struct audit_texts texts = audit_texts_of(&begin->record->event);
+int operation_tx_begin(struct store_tx *tx, const char *id, const struct audit_record *record, struct err *err) {
+    struct audit_record line = *record;
+    line.event.result = OPERATION_PENDING;
+    const struct audit_texts texts = audit_texts_of(&line.event);
     const struct db_arg *t = texts.items;
     int rc =
         db_run(store_tx_conn(tx),
                "INSERT INTO audit_deeds (id, replica_id, begun_at_ms, action, principal_id, principal_name, source, object_kind,"
                " object_id, object_name, address, request_id, acting_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-               DB_ARGS(db_text(begin->id), db_number(store_tx_replica(tx)), db_number(begin->record->at_ms), t[AUDIT_ACTION],
+               DB_ARGS(db_text(id), db_number(store_tx_replica(tx)), db_number(line.at_ms), t[AUDIT_ACTION],
                        t[AUDIT_PRINCIPAL_ID], t[AUDIT_PRINCIPAL_NAME], t[AUDIT_SOURCE], t[AUDIT_OBJECT_KIND], t[AUDIT_OBJECT_ID],
                        t[AUDIT_OBJECT_NAME], t[AUDIT_ADDRESS], t[AUDIT_REQUEST_ID], t[AUDIT_ACTING_ID]),
                NULL, err);
-    return rc ? rc : audit_tx_append(tx, begin->record, 1, err);
+    return rc ? rc : audit_tx_append(tx, &line, 1, err);
+}
+
+static int operation_begin(struct store_tx *tx, void *arg, struct err *err) {
+    const struct operation_begin *begin = arg;
+    return operation_tx_begin(tx, begin->id, begin->record, err);
 }
 
 int operation_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err) {
-    struct audit_record line = *record;
-    struct operation_begin begin = {id, &line};
-    line.event.result = OPERATION_PENDING;
+    struct operation_begin begin = {id, record};
     return store_tx(store, operation_begin, &begin, err);
 }
 
@@ -333,7 +337,8 @@ static int audit_store_list_left(struct db_conn *conn, void *arg, struct err *er
         conn,
         "SELECT begun_at_ms, replica_id, 0, action, principal_id, principal_name, source, object_kind, object_id,"
         " object_name, address, request_id, id, NULL, acting_id FROM audit_deeds"
-        " WHERE (? = 0 OR replica_id = ?) AND begun_at_ms < ? ORDER BY begun_at_ms, id LIMIT ?",
+        " WHERE (? = 0 OR replica_id = ?) AND begun_at_ms < ? AND id NOT IN (SELECT id FROM jobs)"
+        " ORDER BY begun_at_ms, id LIMIT ?",
         DB_ARGS(db_number(w->replica_id), db_number(w->replica_id), db_number(w->begun_before_ms), db_number(CLOSE_BATCH)),
         "iii" AUDIT_TEXT_KINDS, audit_store_add_entry, &call->found, err);
 }

@@ -202,6 +202,10 @@ int audit_store_write_notes(struct store *store, struct err *err);
 /* Writes the line with the result OPERATION_PENDING, whatever the record says, and the row under this new id. */
 int operation_store_begin(struct store *store, const char *id, const struct audit_record *record, struct err *err);
 
+struct store_tx;
+/* The same as a part of a greater transaction. A row whose id is that of a job is never closed as left over: the job goes on with whichever replica takes it. */
+int operation_tx_begin(struct store_tx *tx, const char *id, const struct audit_record *record, struct err *err);
+
 /* How an operation ended. All borrowed. */
 struct operation_end {
     const char *id;
@@ -222,6 +226,5 @@ struct operation_left {
 /* Closes each with a line whose result is OPERATION_UNKNOWN; *closed counts them. */
 int operation_store_close(struct store *store, const struct operation_left *left, unsigned *closed, struct err *err);
 
-struct store_tx;
 /* operation_store_end as the last part of a greater transaction: the change and its line. A NULL end does nothing. */
 int operation_tx_end(struct store_tx *tx, const struct operation_end *end, struct err *err);

@@ -1,0 +1,30 @@
+-- Durable work with steps. active_key: what no two jobs that are under way may work on at once; NULL once a job has ended. generation rises with each replica that
+-- takes the job; whatever that replica writes names it. lines_count: how many lines the job has told.
+CREATE TABLE jobs (
+    id CHAR(36) NOT NULL,
+    kind VARCHAR(40) NOT NULL,
+    title VARCHAR(300) NOT NULL,
+    object_kind VARCHAR(20),
+    object_id VARCHAR(128),
+    object_name VARCHAR(255),
+    params TEXT NOT NULL,
+    state VARCHAR(10) NOT NULL CHECK (state IN ('queued', 'running', 'undoing', 'done', 'failed', 'canceled')),
+    reason VARCHAR(600),
+    remedy VARCHAR(300),
+    created_by VARCHAR(255),
+    created_by_name VARCHAR(255),
+    request_id VARCHAR(64),
+    created_at_ms BIGINT NOT NULL,
+    started_at_ms BIGINT NOT NULL,
+    ended_at_ms BIGINT NOT NULL,
+    is_cancel_asked BOOLEAN NOT NULL,
+    active_key VARCHAR(160),
+    owner VARCHAR(100),
+    lease_until_ms BIGINT NOT NULL,
+    generation BIGINT NOT NULL,
+    lines_count INT NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE KEY jobs_active (active_key),
+    KEY jobs_state (state),
+    KEY jobs_object (object_id, created_at_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_nopad_bin;
