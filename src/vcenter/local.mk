@@ -1,6 +1,6 @@
 # The vCenters: links to them, our extension there, events, the live watch, the doctor.
 noinst_LIBRARIES += src/vcenter/libvcenter.a
-src_vcenter_libvcenter_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_REMOTE) $(OWN_VCENTER) -iquote $(top_srcdir)/extension
+src_vcenter_libvcenter_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_VCENTER) -iquote $(top_srcdir)/extension
 src_vcenter_libvcenter_a_SOURCES = \
     extension/role.def \
     extension/texts.def \
@@ -37,6 +37,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/extension/registration_report.c \
     src/vcenter/extension/registration_role.c \
     src/vcenter/extension/rotation.c \
+    src/vcenter/extension/rotation_job.c \
+    src/vcenter/extension/rotation_job.h \
     src/vcenter/extension/rotation.h \
     src/vcenter/extension/rotation_work.c \
     src/vcenter/extension/rotation_work.h \

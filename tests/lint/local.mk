@@ -48,6 +48,7 @@ tests/lint/flags.txt: Makefile
 	  echo 'src/httpd $(src_httpd_libhttpd_a_CPPFLAGS)'; \
 	  echo 'src/remote $(src_remote_libremote_a_CPPFLAGS)'; \
 	  echo 'src/inventory $(src_inventory_libinventory_a_CPPFLAGS)'; \
+	  echo 'src/job $(src_job_libjob_a_CPPFLAGS)'; \
 	  echo 'src/hyperflex $(src_hyperflex_libhyperflex_a_CPPFLAGS)'; \
 	  echo 'src/kubernetes $(src_kubernetes_libkubernetes_a_CPPFLAGS)'; \
 	  echo 'src/pilot $(src_pilot_libpilot_a_CPPFLAGS)'; \

@@ -145,6 +145,7 @@ UNIT_THREAD_TESTS = \
     tests/unit/vim/test_vim_watch
 # Driven by pytest (tests/integ/store/test_store.py), or by hand with tests/unit/store/with-mariadb.
 STORE_TESTS = \
+    tests/unit/job/test_jobs \
     tests/unit/store/test_store \
     tests/unit/store/test_store_audit \
     tests/unit/store/test_store_audit_log \
