@@ -14,6 +14,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_doctor.c \
     src/cli/commands/cmd_hx.c \
     src/cli/commands/cmd_impact.c \
+    src/cli/commands/cmd_job.c \
     src/cli/commands/cmd_key.c \
     src/cli/commands/cmd_ldap.c \
     src/cli/commands/cmd_login.c \

@@ -19,6 +19,7 @@
 #include "worker_pool.h"
 #include "manifest_log.h"
 #include "hyperflex.h"
+#include "jobs.h"
 #include "kubernetes.h"
 #include "net_policy.h"
 #include "platform_links.h"
@@ -113,6 +114,8 @@ extern const struct wire_module *const wire_modules[WIRE_MODULES];
 
 #define HEALTH_CHECKS_MAX 80U
 
+#define WIRE_JOB_KINDS 2U
+
 struct health_check {
     char name[64];
     enum finding_status status;
@@ -142,6 +145,8 @@ struct wire {
     int64_t audit_lost_told;      /* lines already told of in the log; the periodic work's own */
     struct health_log health_log; /* likewise */
     struct backup_health backup;
+    struct worker_pool *job_pool;
+    struct job_kind job_kinds[WIRE_JOB_KINDS];
     struct event_maker *event_maker;        /* likewise */
     struct wire_call calls[WIRE_CALLS_MAX]; /* periodic work, of all modules */
     size_t calls_count;

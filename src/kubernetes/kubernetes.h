@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "finding.h"
+#include "jobs.h"
 #include "kube_connection.h"
 #include "runtime.h"
 #include "x509.h"
@@ -85,6 +86,10 @@ enum kube_leave {
 /* Disconnects; `steps` gets a finding for each object in the cluster, and one for the connection. ERR_NOT_FOUND, ERR_PRECONDITION; with KUBE_LEAVE_REMOVE those of calls. */
 int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const char *cluster_id, int64_t version_no,
                           enum kube_leave how, struct findings *steps, struct err *err);
+
+/* The job that disconnects the cluster it is about as soon as that answers. `arg` is `k`. */
+#define KUBERNETES_LEAVE_JOB "cluster.disconnect"
+struct job_kind kubernetes_leave_job_kind(struct kubernetes *k);
 
 /* -- reading (database) --------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 # Connections to Kubernetes clusters: kaasd asks their API servers itself.
 noinst_LIBRARIES += src/kubernetes/libkubernetes.a
-src_kubernetes_libkubernetes_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_REMOTE) -iquote $(top_srcdir)/src/k8s $(OWN_KUBERNETES)
+src_kubernetes_libkubernetes_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_REMOTE) $(OWN_JOB) -iquote $(top_srcdir)/src/k8s $(OWN_KUBERNETES)
 src_kubernetes_libkubernetes_a_SOURCES = \
     src/kubernetes/account.c \
     src/kubernetes/ask.c \
@@ -12,4 +12,5 @@ src_kubernetes_libkubernetes_a_SOURCES = \
     src/kubernetes/kubernetes.c \
     src/kubernetes/kubernetes.h \
     src/kubernetes/kubernetes_private.h \
+    src/kubernetes/leave_job.c \
     src/kubernetes/probe.c

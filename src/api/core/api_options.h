@@ -14,6 +14,7 @@ struct clusters;
 struct inventory;
 struct findings;
 struct hyperflex;
+struct jobs;
 struct ldapdirs;
 struct kerberos;
 struct kubernetes;
@@ -45,6 +46,7 @@ struct api_options {
     struct worker_pool *kerberos_pool; /* accepting tokens */
     struct hyperflex *hyperflex;       /* HX clusters that kaasd is connected to */
     struct kubernetes *kubernetes;     /* Kubernetes clusters that kaasd is connected to */
+    struct jobs *jobs;                 /* durable work */
     struct updates *updates;           /* newer versions, and what the replicas run */
     enum api_kerberos_offer kerberos_offer;
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */

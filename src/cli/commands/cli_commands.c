@@ -285,6 +285,8 @@ OPTIONS cluster_connect_options[] = {
 
 OPTIONS cluster_disconnect_options[] = {
     {"forget", NULL, "also if the cluster is gone; what could not be removed there is told"},
+    {"when-back", NULL, "as soon as the cluster answers, as a job that waits for it for up to a week", OPT_OWN},
+    {"no-wait", NULL, "with --when-back: do not show the job's lines", OPT_OWN},
     END,
 };
 
@@ -345,6 +347,31 @@ COLUMNS node_list[] = {
 /* clang-format on */
 
 /* -- HX clusters and their controllers ------------------------------------------------------------------------------------- */
+
+OPTIONS job_list_options[] = {
+    {"object", "ID", "only those about this object", OPT_TEXT, "object_id"},
+    {"kind", "KIND", "only those of this kind, such as cluster.disconnect", OPT_TEXT, "kind"},
+    {"state", "STATE", "only those in this state: queued, running, undoing, done, failed, canceled", OPT_TEXT, "state"},
+    END,
+};
+
+OPTIONS no_wait_options[] = {
+    {"no-wait", NULL, "do not show the job's lines: it goes on by itself", OPT_OWN},
+    END,
+};
+
+/* clang-format off */
+COLUMNS job_list[] = {
+    {"ID", "id"}, {"TITLE", "title"}, {"STATE", "state"}, {"BEGAN", "created_at", show_time}, {"ENDED", "ended_at", show_time},
+    {"BY", "created_by"}, {"REASON", "reason"}, END,
+};
+
+COLUMNS job_columns[] = {
+    {"Job", "title"}, {"Id", "id"}, {"Kind", "kind"}, {"State", "state"}, {"  reason", "reason"}, {"  remedy", "remedy"},
+    {"Replica", "owner"}, {"Began", "created_at", show_time}, {"  by", "created_by"}, {"Started", "started_at", show_time},
+    {"Ended", "ended_at", show_time}, END,
+};
+/* clang-format on */
 
 OPTIONS impact_host_options[] = {
     {"vcenter", "VCENTER", "of this vCenter, where several have such a host", OPT_TEXT, "vcenter"},
@@ -790,6 +817,8 @@ const struct cli_command cli_commands[] = {
      .of = &cli_vcenters, .call = "DELETE /v2/vcenters/{id}/login-account",
      .question = "Forget the account by which kaasd logs in to vCenter {name}? Type yes: ",
      .says = "kaasd logs in to vCenter {name} by certificate from now on; left there: {left}"},
+    {"vcenter", "rotate-certificates", "", "log in to all vCenters with new certificates, one that is away when it is back",
+     .options = no_wait_options, .call = "POST /v2/vcenters:rotate-certificates", .send = cmd_job_send_begin, .tell = cmd_job_tell_begun},
     {"vcenter", "rm", "VCENTER", "forget a vCenter", .of = &cli_vcenters, .call = "DELETE /v2/vcenters/{id}",
      .question = "Forget vCenter {name}? Type yes: ", .says = "vCenter {name} is forgotten"},
     {"cluster", "add", "", "add the record of a Kubernetes cluster", .options = cluster_add_options, .call = "POST /v2/clusters",
@@ -832,6 +861,13 @@ const struct cli_command cli_commands[] = {
      .run = cmd_cluster_doctor},
     {"impact", "host", "HOST", "tell which clusters lose their quorum, and which nodes, without a host",
      .options = impact_host_options, .call = "GET /v2/impact/hosts?host={1}", .if_ambiguous = "", .tell = cmd_impact_tell_host},
+    {"job", "list", "", "list the jobs, newest first", .options = job_list_options, .call = "GET /v2/jobs", .list = job_list},
+    {"job", "show", "JOB", "show a job and its steps", .call = "GET /v2/jobs/{1}", .object = job_columns, .tell = cmd_job_tell},
+    {"job", "watch", "JOB", "show what a job tells, until it has ended", .run = cmd_job_watch},
+    {"job", "cancel", "JOB", "have a job stop, and take back what it did", .call = "POST /v2/jobs/{1}/cancel",
+     .says = "job {id} takes back what it did: kaasctl job watch {id}"},
+    {"job", "retry", "JOB", "have a job that failed or was canceled go on", .call = "POST /v2/jobs/{1}/retry",
+     .says = "job {id} goes on: kaasctl job watch {id}"},
     {"hx", "list", "", "list the HX clusters", .options = hx_list_options, .call = "GET /v2/hx-clusters", .list = hx_list,
      .tell = cmd_hx_tell},
     {"hx", "show", "HX", "show one HX cluster", .of = &cli_hx_clusters, .call = "GET /v2/hx-clusters/{id}", .object = hx_columns,

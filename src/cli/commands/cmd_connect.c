@@ -175,13 +175,20 @@ static int connect_show_removal(struct cli *cli, struct err *err) {
 /* First what is to be removed, then the question, then the removal with what came of it. */
 int cmd_cluster_disconnect(struct cli *cli, struct err *err) {
     _cleanup_json_ json_t *answer = NULL;
-    const bool is_forget = opt_get(&cli->given, "forget");
+    const bool is_forget = opt_get(&cli->given, "forget"), is_when_back = opt_get(&cli->given, "when-back");
     struct err why = {0};
+    if (is_forget && is_when_back)
+        return cli_usage(cli, err, "give either --forget or --when-back");
     int rc = cli_find_object(cli, err);
-    rc = rc ? rc : connect_show_removal(cli, err);
+    if (!is_when_back) /* a cluster that is away cannot be looked at */
+        rc = rc ? rc : connect_show_removal(cli, err);
     rc = rc ? rc : cli_ask(cli, err);
     if (rc)
         return rc;
+    if (is_when_back) {
+        rc = cli_send(cli, "DELETE /v2/clusters/{id}/connection?when_back=true", cli->object, NULL, &answer, err);
+        return rc ? rc : cmd_job_tell_begun(cli, answer, err);
+    }
     rc = cli_send(cli, is_forget ? "DELETE /v2/clusters/{id}/connection?forget=true" : "DELETE /v2/clusters/{id}/connection",
                   cli->object, NULL, &answer, &why);
     if (rc) {

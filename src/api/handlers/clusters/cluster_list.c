@@ -21,7 +21,7 @@
 #include "digest.h"
 #include "hashmap.h"
 #include "limits.h"
-#include "live_session.h"
+#include "list_wait.h"
 #include "problem.h"
 #include "query.h"
 #include "reply.h"
@@ -349,57 +349,6 @@ static void format_cursor(struct api_call *call, uint64_t digest, char out[CURSO
     char stale[REPLY_STALE_BYTES];
     reply_format_stale(call, stale);
     (void)snprintf(out, CURSOR_BYTES, "%016" PRIx64, hash64_text(digest, stale));
-}
-
-static int list_wait_go_and_wait(void *arg, worker_fn *run, void *run_arg, struct err *err) {
-    return cluster_watch_wait(arg, run, run_arg, err);
-}
-
-static void waiter_free(void *waiter) {
-    cluster_watch_leave(waiter);
-    free(waiter);
-}
-
-/* The feature of a call that follows a list, from its first look on. NULL without memory. */
-static struct cluster_waiter *list_waiter(struct api_call *call, unsigned wait_s) {
-    struct cluster_waiter *waiter = call->feature.data;
-    if (!waiter) {
-        waiter = calloc(1, sizeof(*waiter));
-        if (!waiter)
-            return NULL;
-        waiter->until_ms = clock_mono_ms() + (int64_t)wait_s * 1000;
-        api_set_part(&call->feature, waiter, waiter_free);
-    }
-    waiter->seen = call->list_mark;
-    return waiter;
-}
-
-/* On the admin socket, a user of this host. */
-static struct watch_owner owner_of(const struct api_call *call) {
-    struct live_session *session = call->bearer.session;
-    char text[32];
-    uid_t uid = 0;
-    if (session) {
-        _cleanup_free_ char *account = principal_account(live_session_who(session));
-        return (struct watch_owner){.session = cluster_watch_key(live_session_sid(session)),
-                                    .principal = cluster_watch_key(account ? account : "")};
-    }
-    (void)http_request_peer_uid(call->req, &uid);
-    (void)snprintf(text, sizeof(text), "uid %u", (unsigned)uid);
-    return (struct watch_owner){.session = cluster_watch_key(text), .principal = cluster_watch_key(text)};
-}
-
-/* Nothing that may grow old is held meanwhile, least of all a snapshot. */
-static int list_wait_on(struct api_call *call, struct cluster_waiter *waiter, struct err *err) {
-    const struct watch_owner owner = owner_of(call);
-    int rc = cluster_watch_enter(call->api->list_watch, waiter, &owner, err);
-    if (rc)
-        return rc;
-    waiter->looked = waiter->seen;
-    waiter->req = call->req;
-    api_let_go(call);
-    return http_request_go_waiting(call->req,
-                                   &(struct http_wait){list_wait_go_and_wait, waiter, api_look_again, waiter->until_ms});
 }
 
 /* Nothing differs from what the caller has. */

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "api_call.h"
+#include "h_jobs.h"
 #include "host_impact.h"
 #include "hx_query.h"
 #include "inventory.h"
+#include "jobs.h"
 #include "kubernetes.h"
 #include "limits.h"
 #include "member_json.h"
@@ -283,14 +285,36 @@ static int kube_read_leave(struct api_call *call, enum kube_leave *out, struct e
     return rc;
 }
 
+/* As a job: at once if it answers, else when it does. */
+static int kube_leave_when_back(struct api_call *call, struct http_response *resp, struct err *err) {
+    _cleanup_(kube_connection_free) struct kube_connection *connection = NULL;
+    const struct inventory_cluster *entry = inventory_find_cluster(call->snapshot, kube_id(call));
+    int rc = kubernetes_load(call->api->options.kubernetes, kube_id(call), &connection, err);
+    if (rc)
+        return kube_not_connected(call, rc, err);
+    return jobs_reply_begun(call, resp,
+                            &(struct job_new){.kind = KUBERNETES_LEAVE_JOB,
+                                              .object_kind = "cluster",
+                                              .object_id = kube_id(call),
+                                              .object_name = entry ? entry->record->name : kube_id(call),
+                                              .actor = API_ACTOR(call)},
+                            err);
+}
+
 int h_kube_remove(struct api_call *call, struct http_response *resp, struct err *err) {
     _cleanup_done_(findings_done) struct findings steps = {.count = 0};
     enum kube_leave how = KUBE_LEAVE_SHOW;
     int64_t version_no = 0;
-    bool is_given = false;
+    bool is_given = false, is_when_back = false;
     int rc = kube_read_leave(call, &how, err);
     if (!rc)
+        rc = reply_read_flag(call, "when_back", &is_when_back, err);
+    if (!rc && is_when_back && how != KUBE_LEAVE_REMOVE)
+        rc = problem_parameter(call, "when_back", "goes with neither \"show\" nor \"forget\"", err);
+    if (!rc)
         rc = kube_read_current(call, &version_no, &is_given, err);
+    if (!rc && is_when_back)
+        return kube_leave_when_back(call, resp, err);
     if (!rc)
         rc = kubernetes_disconnect(call->api->options.kubernetes, API_ACTOR(call), kube_id(call), is_given ? version_no : 0, how,
                                    &steps, err);
