@@ -665,6 +665,17 @@ static int leave_forget(struct connecting *c, const struct actor *actor, struct 
     return 0;
 }
 
+/* What to do about a cluster that did not let itself be left. */
+static void leave_advise(const char *cluster_id, int left, struct err *why) {
+    const bool is_away = left == ERR_UNREACHABLE || left == ERR_TIMEOUT;
+    (void)snprintf(why->remedy, sizeof(why->remedy),
+                   is_away ? "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; if it will be back: kaasctl cluster "
+                             "disconnect %s --when-back"
+                           : "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
+                             "cluster reconnect %s --kubeconfig FILE",
+                   cluster_id, cluster_id);
+}
+
 int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const char *cluster_id, int64_t version_no,
                           enum kube_leave how, struct findings *steps, struct err *err) {
     struct connecting c = {.k = k};
@@ -675,11 +686,7 @@ int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const
         rc = err_set(err, ERR_PRECONDITION, "the connection has been changed since it was read; nothing was done");
     int left = rc ? rc : leave_cluster(&c, how, steps, &why);
     if (!rc && left && how == KUBE_LEAVE_REMOVE) {
-        (void)snprintf(
-            why.remedy, sizeof(why.remedy),
-            "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
-            "cluster reconnect %s --kubeconfig FILE",
-            cluster_id, cluster_id);
+        leave_advise(cluster_id, left, &why);
         rc = err_move(err, left, &why);
     }
     if (!rc && how != KUBE_LEAVE_SHOW)
