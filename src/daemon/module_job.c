@@ -39,6 +39,8 @@ static void drop_jobs(struct wire *w) {
 
 static int on_job_change(struct wire *w, const struct change *change, struct err *err) {
     (void)err;
+    if (change->kind == CHANGE_CLUSTER) /* it may be back */
+        jobs_wake_about(w->parts.jobs, change->object_id);
     if (change->kind != CHANGE_JOB)
         return 0;
     jobs_wake(w->parts.jobs, NULL);

@@ -185,12 +185,25 @@ int jobs_tick(struct jobs *jobs, struct err *err) {
     return rc;
 }
 
+/* Needs the lock: what waits is due. */
+static void job_run_wake(struct job_run *run) {
+    for (size_t i = 0; i < run->steps.count; i++)
+        run->marks[i].due_ms = run->marks[i].due_ms ? 1 : 0;
+}
+
 void jobs_wake(struct jobs *jobs, const char *id) {
     LOCKED(&jobs->lock);
     struct job_run *run = id ? jobs_find_run(jobs, id) : NULL;
-    for (size_t i = 0; run && i < run->steps.count; i++)
-        run->marks[i].due_ms = run->marks[i].due_ms ? 1 : 0;
+    if (run)
+        job_run_wake(run);
     jobs->is_woken = true;
+}
+
+void jobs_wake_about(struct jobs *jobs, const char *object_id) {
+    LOCKED(&jobs->lock);
+    for (struct job_run *run = jobs->runs; run; run = run->next)
+        if (str_eq(run->job->object_id, object_id))
+            job_run_wake(run);
 }
 
 int jobs_prune(struct jobs *jobs, struct err *err) {

@@ -105,6 +105,8 @@ void jobs_free(struct jobs *jobs); /* NULL is allowed; after the stop of the wor
 int jobs_tick(struct jobs *jobs, struct err *err);
 /* Something has happened to this job, or to one of them (NULL): steps that wait look again, and orders are taken, with the next tick. Does not block. */
 void jobs_wake(struct jobs *jobs, const char *id);
+/* The same for all jobs about this object. */
+void jobs_wake_about(struct jobs *jobs, const char *object_id);
 /* Removes jobs that ended more than 90 days ago, some hundred at a time. Blocks. */
 int jobs_prune(struct jobs *jobs, struct err *err);
 
