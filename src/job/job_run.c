@@ -292,7 +292,15 @@ static void job_step_work(void *arg, bool is_canceled) {
 /* -- a turn ------------------------------------------------------------------------------------------------------------------ */
 
 /* What a turn found to do. */
-enum job_next { JOB_NEXT_NOTHING, JOB_NEXT_STEP, JOB_NEXT_UNDO_STEP, JOB_NEXT_UNDOING, JOB_NEXT_DONE, JOB_NEXT_FAILED, JOB_NEXT_CANCELED };
+enum job_next {
+    JOB_NEXT_NOTHING,
+    JOB_NEXT_STEP,
+    JOB_NEXT_UNDO_STEP,
+    JOB_NEXT_UNDOING,
+    JOB_NEXT_DONE,
+    JOB_NEXT_FAILED,
+    JOB_NEXT_CANCELED
+};
 
 static bool job_step_can_begin(const struct job_run *run, const struct job_step *step, int64_t now_ms) {
     const struct job_mark *mark = &run->marks[step->no];
@@ -384,7 +392,10 @@ static const struct job_step *job_run_failed_step(const struct job_run *run) {
 /* Who began the job answers for how it ended; the replica that ends it may be another one. */
 static struct audit_record job_run_end_line(const struct job_run *run, enum job_state state, const char *reason) {
     const struct job *job = run->job;
-    const int code = state == JOB_DONE ? 0 : state == JOB_CANCELED ? ERR_CANCELED : run->failed_code ? run->failed_code : ERR_CONFLICT;
+    const int code = state == JOB_DONE       ? 0
+                     : state == JOB_CANCELED ? ERR_CANCELED
+                     : run->failed_code      ? run->failed_code
+                                             : ERR_CONFLICT;
     const struct audit_event event = {.action = run->kind->action,
                                       .principal_id = job->created_by,
                                       .principal_name = job->created_by_name,
@@ -456,8 +467,7 @@ static bool job_run_end_turn(struct job_run *run) {
 static void job_run_work(void *arg, bool is_canceled) {
     struct job_run *run = arg;
     do {
-        while (!is_canceled && job_run_do(run)) {
-        }
+        while (!is_canceled && job_run_do(run)) {}
     } while (!job_run_end_turn(run) && !is_canceled);
 }
 

@@ -307,8 +307,8 @@ static int job_make(const struct job_kind *kind, const struct job_new *wanted, s
 /* Another job is at work on the object: says which. */
 static int jobs_tell_other(struct jobs *jobs, const struct job *job, char id[UUID_TEXT_BYTES], struct err *err) {
     err_clear(err);
-    int rc = job_store_find_active(jobs->options.runtime->store, job->object_kind ? job->object_kind : job->kind, job->object_id, id,
-                                   err);
+    int rc = job_store_find_active(jobs->options.runtime->store, job->object_kind ? job->object_kind : job->kind, job->object_id,
+                                   id, err);
     if (rc)
         return rc;
     (void)err_set(err, ERR_EXISTS, "the job %s is at work on it", *id ? id : "that ended just now");

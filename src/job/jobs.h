@@ -72,9 +72,9 @@ struct job_plan;
 int job_plan_add(struct job_plan *plan, const char *step, const char *item, const char *of, int after);
 
 struct job_kind {
-    const char *name;   /* "cluster.disconnect" */
-    const char *title;  /* "disconnect", before the name of the object */
-    const char *action; /* of the audit log */
+    const char *name;                  /* "cluster.disconnect" */
+    const char *title;                 /* "disconnect", before the name of the object */
+    const char *action;                /* of the audit log */
     const struct job_step_kind *steps; /* ended by one without a name */
     /* Makes the plan by the parameters. Blocks. NULL: each step once, in the order of the table. */
     int (*plan)(void *arg, const json_t *params, struct job_plan *plan, struct err *err);
@@ -87,8 +87,8 @@ struct job_kind {
 
 struct jobs_options {
     const struct runtime *runtime;
-    struct worker_pool *workers;                       /* for steps of kinds without a pool of their own, and for what is written between steps */
-    void (*on_end)(void *arg, const struct job *job);  /* a job has ended here; from a worker. NULL: nobody listens */
+    struct worker_pool *workers; /* for steps of kinds without a pool of their own, and for what is written between steps */
+    void (*on_end)(void *arg, const struct job *job); /* a job has ended here; from a worker. NULL: nobody listens */
     void *arg;
 };
 /* Makes the engine; nothing runs before jobs_tick. Freed by jobs_free. ERR_NOMEM. */

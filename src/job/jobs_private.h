@@ -6,7 +6,7 @@
 
 #include "jobs.h"
 
-#define JOBS_TTL_MS 10000   /* a replica that is gone is missed after that */
+#define JOBS_TTL_MS 10000 /* a replica that is gone is missed after that */
 #define JOBS_RENEW_MS 3000
 #define JOBS_KINDS_MAX 32U
 

@@ -668,12 +668,13 @@ static int leave_forget(struct connecting *c, const struct actor *actor, struct 
 /* What to do about a cluster that did not let itself be left. */
 static void leave_advise(const char *cluster_id, int left, struct err *why) {
     const bool is_away = left == ERR_UNREACHABLE || left == ERR_TIMEOUT;
-    (void)snprintf(why->remedy, sizeof(why->remedy),
-                   is_away ? "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; if it will be back: kaasctl cluster "
-                             "disconnect %s --when-back"
-                           : "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
-                             "cluster reconnect %s --kubeconfig FILE",
-                   cluster_id, cluster_id);
+    (void)snprintf(
+        why->remedy, sizeof(why->remedy),
+        is_away ? "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; if it will be back: kaasctl cluster "
+                  "disconnect %s --when-back"
+                : "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
+                  "cluster reconnect %s --kubeconfig FILE",
+        cluster_id, cluster_id);
 }
 
 int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const char *cluster_id, int64_t version_no,

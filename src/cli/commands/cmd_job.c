@@ -20,8 +20,13 @@ static bool job_has_ended(const char *state) {
 
 int cmd_job_tell(struct cli *cli, json_t *job, struct err *err) {
     static const struct cli_column steps[] = {
-        {"STEP", "title"}, {"STATE", "state"}, {"STARTED", "started_at", show_time}, {"ENDED", "ended_at", show_time},
-        {"REASON", "reason"}, {"REMEDY", "remedy"}, {NULL},
+        {"STEP", "title"},
+        {"STATE", "state"},
+        {"STARTED", "started_at", show_time},
+        {"ENDED", "ended_at", show_time},
+        {"REASON", "reason"},
+        {"REMEDY", "remedy"},
+        {NULL},
     };
     int rc = show_object(cli, job, cli->command->object, err);
     if (rc || cli->is_json)

@@ -4,13 +4,20 @@
 
 #include <stdlib.h>
 
-const char *const job_state_words[] = {[JOB_QUEUED] = "queued", [JOB_RUNNING] = "running", [JOB_UNDOING] = "undoing",
-                                       [JOB_DONE] = "done",     [JOB_FAILED] = "failed",   [JOB_CANCELED] = "canceled",
+const char *const job_state_words[] = {[JOB_QUEUED] = "queued",
+                                       [JOB_RUNNING] = "running",
+                                       [JOB_UNDOING] = "undoing",
+                                       [JOB_DONE] = "done",
+                                       [JOB_FAILED] = "failed",
+                                       [JOB_CANCELED] = "canceled",
                                        NULL};
-const char *const job_step_state_words[] = {
-    [JOB_STEP_PENDING] = "pending", [JOB_STEP_RUNNING] = "running", [JOB_STEP_WAITING] = "waiting",
-    [JOB_STEP_DONE] = "done",       [JOB_STEP_FAILED] = "failed",   [JOB_STEP_UNDONE] = "undone",
-    NULL};
+const char *const job_step_state_words[] = {[JOB_STEP_PENDING] = "pending",
+                                            [JOB_STEP_RUNNING] = "running",
+                                            [JOB_STEP_WAITING] = "waiting",
+                                            [JOB_STEP_DONE] = "done",
+                                            [JOB_STEP_FAILED] = "failed",
+                                            [JOB_STEP_UNDONE] = "undone",
+                                            NULL};
 
 bool job_state_is_active(enum job_state state) {
     return state == JOB_QUEUED || state == JOB_RUNNING || state == JOB_UNDOING;

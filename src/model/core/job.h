@@ -80,9 +80,9 @@ extern const char *const job_step_state_words[];
 /* One step. Texts malloc'ed; NULL where there is none. */
 struct job_step {
     unsigned no;
-    char *name;  /* of its row in the table of the kind */
-    char *item;  /* what it works on, of a step that there is once for each of several things */
-    char *title; /* for people */
+    char *name;   /* of its row in the table of the kind */
+    char *item;   /* what it works on, of a step that there is once for each of several things */
+    char *title;  /* for people */
     int after_no; /* the step that must be done before; -1: none */
     enum job_step_state state;
     int64_t started_at_ms, ended_at_ms;

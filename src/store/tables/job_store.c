@@ -11,8 +11,7 @@
 #include "store_tx.h"
 #include "uuid.h"
 
-static const struct db_table job_table = {
-    .name = "jobs", .noun = "job", .members = job_members, .bytes = sizeof(struct job)};
+static const struct db_table job_table = {.name = "jobs", .noun = "job", .members = job_members, .bytes = sizeof(struct job)};
 static const struct db_table job_step_table = {
     .name = "job_steps", .noun = "step", .members = job_step_members, .bytes = sizeof(struct job_step)};
 static const struct db_table job_line_table = {
@@ -44,8 +43,8 @@ static int job_begin_in_tx(struct store_tx *tx, void *arg, struct err *err) {
     row.started_at_ms = row.ended_at_ms = row.generation = 0;
     int rc = db_query_number(conn, "SELECT " DB_NOW_MS, DB_ARGS_NONE, &row.created_at_ms, err);
     rc = rc ? rc
-            : db_table_insert(conn, &job_table, &row, DB_MORE({"lease_until_ms", db_number(0), NULL}, {"lines_count", db_number(0), NULL}),
-                              err);
+            : db_table_insert(conn, &job_table, &row,
+                              DB_MORE({"lease_until_ms", db_number(0), NULL}, {"lines_count", db_number(0), NULL}), err);
     rc = rc ? rc : db_run(conn, "UPDATE jobs SET active_key = " ACTIVE_KEY " WHERE id = ?", DB_ARGS(db_text(row.id)), NULL, err);
     rc = job_explain_key(rc, err);
     rc = rc ? rc : job_insert_steps(tx, row.id, begin->steps, err);
@@ -60,8 +59,9 @@ int job_store_begin(struct store *store, const struct job_begin *begin, struct e
 
 int job_store_find_active(struct store *store, const char *object_kind, const char *object_id, char *id, struct err *err) {
     char found[UUID_TEXT_BYTES] = "";
-    int rc = store_query_row(store, "SELECT id FROM jobs WHERE active_key = CONCAT(?, ':', ?)",
-                             DB_ARGS(db_text(object_kind), db_text(object_id ? object_id : "")), DB_INTO(DB_TO(found)), NULL, err);
+    int rc =
+        store_query_row(store, "SELECT id FROM jobs WHERE active_key = CONCAT(?, ':', ?)",
+                        DB_ARGS(db_text(object_kind), db_text(object_id ? object_id : "")), DB_INTO(DB_TO(found)), NULL, err);
     memcpy(id, found, sizeof(found));
     return rc;
 }

@@ -42,8 +42,8 @@ int job_store_retry(struct store *store, const char *id, const struct audit_reco
 /* NULL does not restrict. */
 struct job_query {
     const char *object_id, *kind, *state;
-    unsigned limit;        /* 1 to 1000 */
-    int64_t before_ms;     /* only jobs made before, or at that time with a smaller id; 0: from the newest on */
+    unsigned limit;    /* 1 to 1000 */
+    int64_t before_ms; /* only jobs made before, or at that time with a smaller id; 0: from the newest on */
     const char *before_id;
 };
 /* *out (uninitialised) is given back by job_list_done. */
@@ -60,8 +60,8 @@ int job_store_list_lines(struct store *store, const char *id, unsigned after, un
 struct job_due {
     char id[UUID_TEXT_BYTES];
     int64_t generation;
-    bool is_ours;         /* this replica took it last, */
-    bool is_held;         /* and whoever did holds it still */
+    bool is_ours; /* this replica took it last, */
+    bool is_held; /* and whoever did holds it still */
     bool is_cancel_asked;
 };
 struct job_dues {
@@ -90,12 +90,12 @@ int job_store_give_back(struct store *store, struct err *err);
 struct job_write {
     const struct job_hold *hold;
     int64_t ttl_ms;
-    const struct job_step *step; /* replaces the stored one of its number */
-    const char *line;            /* is told, of that step, or of the job without one */
-    int64_t at_ms;               /* of the line */
-    enum job_state state;        /* of the job from now on; */
-    bool is_state;               /* false: as it was */
-    const char *reason, *remedy; /* of a job whose state is written */
+    const struct job_step *step;      /* replaces the stored one of its number */
+    const char *line;                 /* is told, of that step, or of the job without one */
+    int64_t at_ms;                    /* of the line */
+    enum job_state state;             /* of the job from now on; */
+    bool is_state;                    /* false: as it was */
+    const char *reason, *remedy;      /* of a job whose state is written */
     const struct audit_record *audit; /* of one that ends so: how */
 };
 /* Writes all of it in one transaction, and notes CHANGE_JOB. ERR_PRECONDITION: the job is no longer ours. */

@@ -225,9 +225,10 @@ static void test_its_begin_and_end_are_in_the_audit_log(void **state) {
     assert_int_equal(closed, 0); /* somebody goes on with it */
     tick_until(&east, id, "done");
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM audit_deeds"), 0);
-    assert_text("SELECT GROUP_CONCAT(CONCAT(action, ' ', result, ' ', principal_name, ' ', object_name) ORDER BY at_ms, seq SEPARATOR '|')"
-                " FROM audit",
-                "cluster.change pending ada prod|cluster.change ok ada prod");
+    assert_text(
+        "SELECT GROUP_CONCAT(CONCAT(action, ' ', result, ' ', principal_name, ' ', object_name) ORDER BY at_ms, seq SEPARATOR '|')"
+        " FROM audit",
+        "cluster.change pending ada prod|cluster.change ok ada prod");
 }
 
 static void test_an_object_has_one_job_at_a_time(void **state) {
@@ -264,8 +265,7 @@ static void test_a_step_that_waits_holds_nothing(void **state) {
     atomic_store(&world.outcome[SECOND], JOB_WAIT);
     start(&east, id);
     tick_until_runs(&east, SECOND, 1);
-    while (!fixture_number("SELECT COUNT(*) FROM job_steps WHERE state = 'waiting'")) {
-    }
+    while (!fixture_number("SELECT COUNT(*) FROM job_steps WHERE state = 'waiting'")) {}
     assert_text("SELECT reason FROM job_steps WHERE no = 1", "the machine has not told its address");
     assert_true(worker_pool_wait_idle(east.workers, 60000));
     jobs_wake(east.jobs, id); /* what it waits for has come */
@@ -300,8 +300,7 @@ static void test_errors_that_pass_are_waited_for(void **state) {
     atomic_store(&world.outcome[FIRST], ERR_UNREACHABLE);
     start(&east, id);
     tick_until_runs(&east, FIRST, 1);
-    while (!fixture_number("SELECT COUNT(*) FROM job_steps WHERE state = 'waiting' AND reason = 'it says no'")) {
-    }
+    while (!fixture_number("SELECT COUNT(*) FROM job_steps WHERE state = 'waiting' AND reason = 'it says no'")) {}
     assert_true(is_state(id, "running"));
     atomic_store(&world.outcome[FIRST], 0);
     jobs_wake(east.jobs, id);
@@ -364,8 +363,7 @@ static void test_another_replica_goes_on(void **state) {
     atomic_store(&world.outcome[SECOND], JOB_WAIT);
     start(&east, id);
     tick_until_runs(&east, SECOND, 1);
-    while (!fixture_number("SELECT COUNT(*) FROM job_steps WHERE state = 'waiting'")) {
-    }
+    while (!fixture_number("SELECT COUNT(*) FROM job_steps WHERE state = 'waiting'")) {}
     jobs_wake(west.jobs, NULL);
     ASSERT_OK(jobs_tick(west.jobs, &err), &err);
     assert_text("SELECT owner FROM jobs", EAST); /* held, */

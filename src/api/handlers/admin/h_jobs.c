@@ -134,7 +134,8 @@ static int job_lines_read(struct api_call *call, struct job_lines_wish *out, str
     return 0;
 }
 
-static int job_lines_reply(struct http_response *resp, const struct job *job, const struct job_line_list *lines, struct err *err) {
+static int job_lines_reply(struct http_response *resp, const struct job *job, const struct job_line_list *lines,
+                           struct err *err) {
     json_t *object = json_object(), *items = json_array();
     for (size_t i = 0; i < lines->count; i++) {
         json_t *line = member_json_show(job_line_members, &lines->items[i]);
