@@ -201,8 +201,7 @@ int kube_account_check_maker(struct k8s_client *client, struct err *err) {
             (void)err_set(err, ERR_UPSTREAM_DENIED, "this credential may not %s %s%s%s", verbs[v], account_objects[i].resource,
                           account_objects[i].namespace ? " in " : "",
                           account_objects[i].namespace ? account_objects[i].namespace : "");
-            return err_remedy(
-                err, "give the kubeconfig of an administrator of the cluster (cluster-admin); it is used once and not kept");
+            return err_remedy(err, "%s", KUBE_ADMIN_REMEDY);
         }
     return 0;
 }

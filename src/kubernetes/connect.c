@@ -322,12 +322,19 @@ static int connect_refuse_other(const struct connecting *c, struct err *err) {
                       c->known->cluster_id);
 }
 
+/* Who may not even look at a namespace is no administrator. */
+static int connect_advise_admin(const struct connecting *c, int rc, struct err *why) {
+    if (rc == ERR_UPSTREAM_DENIED && c->wish)
+        (void)snprintf(why->remedy, sizeof(why->remedy), "%s", KUBE_ADMIN_REMEDY);
+    return rc;
+}
+
 static int connect_identity(struct connecting *c, struct finding *f, struct err *err) {
     _cleanup_(kube_connection_free) struct kube_connection *other = NULL;
     struct err why = {0};
-    int rc = kube_ask_identity(c->client, &c->connection.cluster_uid, err);
+    int rc = connect_advise_admin(c, kube_ask_identity(c->client, &c->connection.cluster_uid, &why), &why);
     if (rc)
-        return rc;
+        return err_move(err, rc, &why);
     finding_say(f, FINDING_OK, "uid of kube-system: %s", c->connection.cluster_uid);
     if (c->known && !str_eq(c->known->cluster_uid, c->connection.cluster_uid))
         return connect_refuse_other(c, err);
@@ -338,7 +345,7 @@ static int connect_identity(struct connecting *c, struct finding *f, struct err 
         return 0;
     (void)err_set(err, ERR_CONFLICT, "this cluster is connected already: it is the record %s, at %s", other->cluster_id,
                   other->address);
-    return err_remedy(err, "to replace its credential: kaasctl cluster reconnect %s", other->cluster_id);
+    return err_remedy(err, "to replace its credential: kaasctl cluster reconnect %s --kubeconfig FILE", other->cluster_id);
 }
 
 static int connect_rights(struct connecting *c, struct finding *f, struct err *err) {
@@ -665,15 +672,15 @@ static int leave_forget(struct connecting *c, const struct actor *actor, struct 
     return 0;
 }
 
-/* What to do about a cluster that did not let itself be left. */
-static void leave_advise(const char *cluster_id, int left, struct err *why) {
-    const bool is_away = left == ERR_UNREACHABLE || left == ERR_TIMEOUT;
+/* In place of what a call advises: that the cluster may be gone. */
+static void leave_advise(const char *cluster_id, struct err *why) {
+    const bool is_token = why->code == ERR_UNAUTHENTICATED || why->code == ERR_CONFIG;
     (void)snprintf(
         why->remedy, sizeof(why->remedy),
-        is_away ? "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; if it will be back: kaasctl cluster "
-                  "disconnect %s --when-back"
-                : "if the cluster is gone for good: kaasctl cluster disconnect %s --forget; else connect it again first: kaasctl "
-                  "cluster reconnect %s --kubeconfig FILE",
+        is_token ? "connect it again first: kaasctl cluster reconnect %s --kubeconfig FILE; if the cluster is gone for good: "
+                   "kaasctl cluster disconnect %s --forget"
+                 : "as soon as it answers: kaasctl cluster disconnect %s --when-back; if the cluster is gone for good: kaasctl "
+                   "cluster disconnect %s --forget",
         cluster_id, cluster_id);
 }
 
@@ -687,7 +694,7 @@ int kubernetes_disconnect(struct kubernetes *k, const struct actor *actor, const
         rc = err_set(err, ERR_PRECONDITION, "the connection has been changed since it was read; nothing was done");
     int left = rc ? rc : leave_cluster(&c, how, steps, &why);
     if (!rc && left && how == KUBE_LEAVE_REMOVE) {
-        leave_advise(cluster_id, left, &why);
+        leave_advise(cluster_id, &why);
         rc = err_move(err, left, &why);
     }
     if (!rc && how != KUBE_LEAVE_SHOW)

@@ -46,6 +46,7 @@ struct kube_made {
     unsigned
         touched; /* these, those that were there and were brought into form, and those of which the answer was lost; never the namespace, which others may use */
 };
+#define KUBE_ADMIN_REMEDY "give the kubeconfig of an administrator of the cluster (cluster-admin); it is used once and not kept"
 /* Whether the credential is taken at all. Errors of k8s_call. */
 int kube_account_check_sign_in(struct k8s_client *client, struct err *err);
 /* Asks whether this credential may make our objects. ERR_UPSTREAM_DENIED names what it lacks; errors of k8s_call. */

@@ -68,6 +68,7 @@ def test_the_same_cluster_again_is_refused_with_its_record(connected: Connected)
     answer = connected.ask({"name": "prod-2", "kubeconfig": connected.kube.kubeconfig()})
     assert answer.status_code == 409
     assert cluster_id in answer.json()["detail"]
+    assert f"kaasctl cluster reconnect {cluster_id} --kubeconfig FILE" in answer.json()["remedy"]
     assert connected.admin.names() == ["prod"]
     assert connected.account_objects() == before
 
@@ -84,6 +85,7 @@ def test_who_may_not_make_our_account_is_told_so(connected: Connected) -> None:
     assert answer.status_code in (403, 422, 502), answer.text
     statuses = steps_of(answer.json())
     assert (statuses["signed_in"], statuses["identity"]) == ("ok", "failed")
+    assert "kubeconfig of an administrator" in answer.json()["remedy"]
     assert connected.account_objects() == []
 
 

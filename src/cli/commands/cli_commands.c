@@ -340,7 +340,7 @@ COLUMNS cluster_health_columns[] = {
 };
 
 COLUMNS node_list[] = {
-    {"NAME", "name"}, {"ROLE", "role"}, {"VM", "vm.name"}, {"MATCHED BY", "vm.match"}, {"POWER", "vm.power"},
+    {"NAME", "name"}, {"ROLE", "role"}, {"STATE", "state"}, {"VM", "vm.name"}, {"MATCHED BY", "vm.match"}, {"POWER", "vm.power"},
     {"CONNECTION", "vm.connection"}, {"HOST", "host.name"}, {"VSPHERE CLUSTER", "vsphere_cluster", show_places},
     {"DECLARED VM", "vm_instance_uuid"}, END,
 };
