@@ -126,6 +126,20 @@ int fixture_tear_down(void **state) {
     return 0;
 }
 
+int fixture_begin(void **state, struct store **store, struct change_positions *positions) {
+    struct err err = {0};
+    (void)fixture_set_up(state);
+    *store = fixture_runtime();
+    ASSERT_OK(change_store_load_positions(*store, positions, &err), &err);
+    return 0;
+}
+
+int fixture_end(void **state, struct store *store, struct change_positions *positions) {
+    change_positions_done(positions);
+    store_free(store);
+    return fixture_tear_down(state);
+}
+
 static int exec_sql(struct db_conn *conn, void *arg, struct err *err) {
     return db_conn_exec(conn, arg, err);
 }

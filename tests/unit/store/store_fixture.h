@@ -41,6 +41,9 @@ void fixture_drop(void);
 /* All of it, with a migration to the schema of the program. cmocka group set-up and tear-down. */
 int fixture_set_up(void **state);
 int fixture_tear_down(void **state);
+/* The same with a store of the runtime account, and the positions of the change feed as they are then. */
+int fixture_begin(void **state, struct store **store, struct change_positions *positions);
+int fixture_end(void **state, struct store *store, struct change_positions *positions);
 
 /* Runs a statement, or reads one number or text (to be freed), as root. `sql` must live as long as the program. */
 void fixture_exec(const char *sql);

@@ -48,9 +48,7 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    change_positions_done(&positions);
-    store_free(store);
-    return fixture_tear_down(state);
+    return fixture_end(state, store, &positions);
 }
 
 static int empty(void **state) {

@@ -21,17 +21,11 @@ static struct store *store;
 static struct change_positions positions;
 
 static int set_up(void **state) {
-    struct err err = {0};
-    (void)fixture_set_up(state);
-    store = fixture_runtime();
-    ASSERT_OK(change_store_load_positions(store, &positions, &err), &err);
-    return 0;
+    return fixture_begin(state, &store, &positions);
 }
 
 static int tear_down(void **state) {
-    change_positions_done(&positions);
-    store_free(store);
-    return fixture_tear_down(state);
+    return fixture_end(state, store, &positions);
 }
 
 static int empty(void **state) {
