@@ -329,6 +329,7 @@ def test_a_vcenter_that_is_not_registered_is_told_nothing() -> None:
     with Many(2) as many:
         first, second = many.vcenters
         until(lambda: many.db.query("SELECT COUNT(*) FROM vcenters WHERE events_since_ms > 0", database="kaas") == [(2,)], "both count")
+        until(lambda: many.db.query("SELECT COUNT(*) FROM vcenter_events", database="kaas") == [(0,)], "all that was before is told")
         who = second.admin
         many.kaasd.ctl.ok("vcenter", "unregister", "vc1", "--user", who.login, "--password-file", "-", "--yes", stdin=who.password + "\n")
         for number, vcenter in ((1, second), (0, first)):
