@@ -17,6 +17,7 @@ from typing import Any
 import requests
 import yaml
 
+from . import ready_keys
 from .api import Api, client
 from .certs import ServerCert, make_server_cert
 from .places import TOP, Scratch, WorldError, free_port, program
@@ -158,7 +159,8 @@ class Kaasd:
 
     def spawn(self, inside: Sequence[str] = ()) -> Process:
         """Starts the daemon without waiting for readiness; `inside` as of netns.Network."""
-        self.process = Process(self.name, [*inside, self.program, "--config", self.config], self.scratch.log, self.env)
+        keys = {} if self.ctl.programs else ready_keys.under_daemon(self.scratch, self.env.get("LD_PRELOAD", ""))
+        self.process = Process(self.name, [*inside, self.program, "--config", self.config], self.scratch.log, {**self.env, **keys})
         return self.process
 
     def start(self) -> None:

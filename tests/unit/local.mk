@@ -261,14 +261,19 @@ tests_unit_store_test_store_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED) -Wl,--wr
 check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
 tests_integ_storm_clients_SOURCES = tests/integ/storm_clients.c tests/integ/storm_clients.h tests/integ/storm_kinds.c
 
-# Nor this: tests/env/clock.py lays it under the daemon. A library, whatever automake calls it, and never with a sanitizer.
-check_PROGRAMS += tests/integ/forward_clock.so
+# Nor these: tests/env/clock.py and ready_keys.py lay them under the daemon. Libraries, whatever automake calls them, and never with a sanitizer.
+check_PROGRAMS += tests/integ/forward_clock.so tests/integ/ready_keys.so
 tests_integ_forward_clock_so_SOURCES = tests/integ/forward_clock.c
 tests_integ_forward_clock_so_CPPFLAGS = -D_GNU_SOURCE
 tests_integ_forward_clock_so_CFLAGS = -std=gnu11 $(KAAS_WARN_CFLAGS) -fPIC
 tests_integ_forward_clock_so_LDFLAGS = -shared -pthread -Wl,--version-script=$(top_srcdir)/tests/integ/forward_clock.map
 tests_integ_forward_clock_so_LDADD =
 tests_integ_forward_clock_so_DEPENDENCIES = tests/integ/forward_clock.map
+tests_integ_ready_keys_so_SOURCES = tests/integ/ready_keys.c
+tests_integ_ready_keys_so_CPPFLAGS = -D_GNU_SOURCE $(OPENSSL_CFLAGS)
+tests_integ_ready_keys_so_CFLAGS = -std=gnu11 $(KAAS_WARN_CFLAGS) -fPIC
+tests_integ_ready_keys_so_LDFLAGS = -shared
+tests_integ_ready_keys_so_LDADD = $(OPENSSL_LIBS)
 EXTRA_DIST += tests/integ/forward_clock.map tests/unit/store/with-mariadb
 
 # For the programs of tests/fuzz and bench.
