@@ -63,12 +63,12 @@ def active_certificate(world: World) -> str:
     return thumbprint(x509.load_pem_x509_certificate(rows[0][0].replace("\\n", "\n").encode())) if rows else ""
 
 
-def stored_key_bits(world: World) -> int:
-    """Size of the key of the certificate that the vCenter stored with our record."""
+def stored_key(world: World) -> rsa.RSAPublicNumbers:
+    """The public key of the certificate that the vCenter stored with our record."""
     pem = world.vcenter.control.extensions()[EXTENSION_KEY]["certificate_pem"]
     key = x509.load_pem_x509_certificate(pem.encode()).public_key()
     assert isinstance(key, rsa.RSAPublicKey)
-    return key.key_size
+    return key.public_numbers()
 
 
 def stored_certificate(world: World) -> str:

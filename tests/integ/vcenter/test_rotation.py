@@ -18,7 +18,7 @@ from env.logins import (
     rescan,
     states,
     stored_certificate,
-    stored_key_bits,
+    stored_key,
     until,
     vcenter_json,
     wait_connected,
@@ -74,12 +74,13 @@ class Rotation(threading.Thread):
 
 
 def test_a_rotation_leaves_one_certificate_that_vcenter_knows(joined: World) -> None:
-    old, old_bits = stored_certificate(joined), stored_key_bits(joined)
+    old, old_key = stored_certificate(joined), stored_key(joined)
     (session,) = ours(joined)
     answer = joined.admin.expect(200, "POST", path_of(joined))
     assert answer["vcenter_id"] == joined.vcenter.instance_uuid
     assert stored_certificate(joined) == active_certificate(joined) != old
-    assert (old_bits, stored_key_bits(joined)) == (KEY_BITS, KEY_BITS)
+    assert stored_key(joined) != old_key
+    assert [key.n.bit_length() for key in (old_key, stored_key(joined))] == [KEY_BITS] * 2
     lines = joined.db.query("SELECT action, result, source FROM audit WHERE action IN ('vcenter.add', 'vcenter.rotate_certificate')"
                             " ORDER BY seq", database="kaas")
     rotate = "vcenter.rotate_certificate"
