@@ -3,10 +3,12 @@ is read by kubectl."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from env import vimclient
 from env.kube import Kube, Nodes
 from env.kube.nodes import machine, uuid_of
 from env.places import program
@@ -18,6 +20,8 @@ NAME = "live-1"  # of the cluster in kaasd
 CONTROL_PLANES, WORKERS = ("cp-1", "cp-2", "cp-3"), ("w-1", "w-2")
 NODES = sorted(CONTROL_PLANES + WORKERS)
 STOPS = "w-1"
+HOST = "hx-east-1.example.test"  # two of the control planes are on it
+HOST_PATH = f"/DC0/host/HX-East/{HOST}"
 CLERK = "clerk"  # a person who is signed in at Kubernetes and may nothing
 KINDS = "clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,namespaces"
 LIMIT_S = 60.0
@@ -146,6 +150,42 @@ def etcd_without_quorum(walk: Walk) -> None:
     wait_state(walk, "ready")
 
 
+def nodes_on_host(walk: Walk) -> list[str]:
+    """Those whose machines govc finds there."""
+    (host,) = vimclient.govc(walk.vcenter, "host.info", HOST_PATH)["hostSystems"]
+    machines = vimclient.govc(walk.vcenter, "vm.info", f"/DC0/vm/{NAME}-*")["virtualMachines"]
+    names = [machine["name"] for machine in machines if machine["runtime"]["host"]["value"] == host["self"]["value"]]
+    return sorted(NODES[int(name.removeprefix(f"{NAME}-"))] for name in names)
+
+
+def impact(walk: Walk) -> dict[str, Any]:
+    """What kaasctl says becomes of the cluster without the host; its exit status tells whether any loses its quorum."""
+    said = walk.kaasd.ctl.run("--output", "json", "impact", "host", HOST)
+    must(said.returncode in (0, 1) and said.stdout, f"kaasctl impact host: {said.stderr}")
+    told = json.loads(said.stdout)
+    loses = any(row["verdict"] == "loses_quorum" for row in told["clusters"])
+    must(said.returncode == int(loses), f"kaasctl impact host: status {said.returncode} for {told}")
+    return next((row for row in told["clusters"] if row["cluster"]["name"] == NAME), {"nodes": []})
+
+
+def host_impact(walk: Walk) -> None:
+    """Its control planes share a host: the health says so, kaasctl impact host that their majority goes with it, and an event tells whoever
+    is about to put it into maintenance mode."""
+    on_host = nodes_on_host(walk)
+    wait_for(on_host, lambda: sorted(node["name"] for node in impact(walk)["nodes"]), f"nodes on {HOST}")
+    told = impact(walk)
+    control_planes = [name for name in on_host if name in CONTROL_PLANES]
+    must(told["verdict"] == "loses_quorum" and told["control_plane"]["on_host"] == len(control_planes),
+         f"kaasctl impact host: {told['verdict']}, {told['control_plane']}; on it are {on_host}")
+    must("control_planes_share_host" in reasons(walk), f"the health says {reasons(walk)}")
+    said = vimclient.attempt_govc(walk.vcenter, "host.maintenance.enter", "-timeout", "1", HOST_PATH)
+    must("timed out" in said.lower(), f"the machines that run there do not keep it out: {said}")
+    wanted = f"{NAME} ({' and '.join(control_planes)}; no majority without this host)"
+    until(lambda: any(wanted in line and "is about to enter maintenance mode" in line
+                      for line in vimclient.run_govc(walk.vcenter, "events", "-n", "50", HOST_PATH).splitlines()),
+          f"an event at {HOST} that names {wanted}", LIMIT_S)
+
+
 def failed_steps(walk: Walk) -> list[str]:
     """Of the connection with the token that is kept."""
     tested = walk.curl.ok(200, "POST", f"/v2/clusters/{walk.live_id}/connection/test", token=walk.admin_token)
@@ -205,6 +245,7 @@ AFTER: dict[str, Steps] = {
     "cluster-add": (("kubernetes", start_kubernetes, kubernetes_answers), ("kube-connect", None, connect),
                     ("kube-nodes", None, nodes_with_machines), ("kube-node-stops", None, node_stops),
                     ("kube-api-server-dies", None, api_server_dies), ("kube-quorum", None, etcd_without_quorum),
+                    ("kube-host-impact", None, host_impact),
                     ("kube-credentials", delete_account, credentials_replaced), ("kube-disconnect", None, disconnect))}
 
 

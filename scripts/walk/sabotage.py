@@ -166,6 +166,13 @@ def api_server_is_away(walk: Walk) -> None:
     kubernetes(walk).kill()
 
 
+def control_plane_has_moved(walk: Walk) -> None:
+    """A machine was moved: of three control planes only one is on the host now."""
+    objects = walk.vcenter.control.objects()
+    ids = {row["name"]: row["id"] for row in objects}
+    walk.vcenter.control.migrate(ids[f"{NAME}-2"], ids["hx-east-2.example.test"])
+
+
 def certificate_has_ended(walk: Walk) -> None:
     """The kubeconfig is as old as those that lie about."""
     kube = kubernetes(walk)
@@ -186,6 +193,7 @@ KUBE_SABOTAGES: dict[str, Step] = {
     "kube-node-stops": connection_is_forgotten,
     "kube-api-server-dies": api_server_comes_back_elsewhere,
     "kube-quorum": api_server_is_away,
+    "kube-host-impact": control_plane_has_moved,
     "kube-credentials": certificate_has_ended,
     "kube-disconnect": object_is_held,
 }

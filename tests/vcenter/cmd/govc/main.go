@@ -18,6 +18,7 @@ import (
 	_ "github.com/vmware/govmomi/cli/extension"
 	_ "github.com/vmware/govmomi/cli/folder"
 	_ "github.com/vmware/govmomi/cli/host"
+	_ "github.com/vmware/govmomi/cli/host/maintenance"
 	_ "github.com/vmware/govmomi/cli/importx"
 	_ "github.com/vmware/govmomi/cli/object"
 	_ "github.com/vmware/govmomi/cli/option"
