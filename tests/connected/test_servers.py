@@ -128,7 +128,7 @@ def test_another_cluster_behind_the_address_is_told_and_its_nodes_are_not_taken(
         connected.nodes.write([machine("of-another")])
         proxy.rule = namespace
         proxy.open()
-        until(lambda: OTHER_UID in connected.cluster(cluster_id)["state_reason"], "the other cluster in the reason")
+        until(lambda: OTHER_UID in (connected.cluster(cluster_id)["state_reason"] or ""), "the other cluster in the reason")
         told = connected.admin.expect(200, "GET", f"/v2/clusters/{cluster_id}/connection")["status"]
         assert (told["state"], told["reason"]) == ("refused", "other_cluster")
         assert "--forget" in told["remedy"]
