@@ -35,8 +35,8 @@ src_api_libapi_a_SOURCES = \
     src/api/handlers/hx/h_hx.c \
     src/api/handlers/hx/h_hx_connections.c \
     src/api/handlers/hx/h_hx_credentials.c \
-    src/api/handlers/admin/h_jobs.c \
-    src/api/handlers/admin/h_jobs.h \
+    src/api/handlers/clusters/h_jobs.c \
+    src/api/handlers/clusters/h_jobs.h \
     src/api/handlers/admin/h_keys.c \
     src/api/handlers/clusters/h_kube.c \
     src/api/handlers/admin/h_ldap.c \

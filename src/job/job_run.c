@@ -24,6 +24,13 @@ static const struct backoff job_backoff = {.first_ms = 1000, .max_ms = 60000, .j
 
 /* -- life ------------------------------------------------------------------------------------------------------------------- */
 
+const struct job_kind *job_run_find_kind(const struct jobs *jobs, const char *name) {
+    for (size_t i = 0; i < jobs->kinds_count; i++)
+        if (str_eq(jobs->kinds[i]->name, name))
+            return jobs->kinds[i];
+    return NULL;
+}
+
 void job_run_free(struct job_run *run) {
     if (!run)
         return;
@@ -38,7 +45,7 @@ static int job_run_load(struct job_run *run, struct err *err) {
     int rc = job_store_load(run->jobs->options.runtime->store, run->hold.id, &run->job, &run->steps, err);
     if (rc)
         return rc;
-    run->kind = jobs_find_kind(run->jobs, run->job->kind);
+    run->kind = job_run_find_kind(run->jobs, run->job->kind);
     if (!run->kind)
         return err_set(err, ERR_UNPROCESSABLE, "this version of kaasd does not know jobs of the kind %s", run->job->kind);
     run->marks = calloc(run->steps.count + 1, sizeof(*run->marks));

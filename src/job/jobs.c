@@ -34,13 +34,6 @@ void jobs_add_kind(struct jobs *jobs, const struct job_kind *kind) {
     jobs->kinds[jobs->kinds_count++] = kind;
 }
 
-const struct job_kind *jobs_find_kind(const struct jobs *jobs, const char *name) {
-    for (size_t i = 0; i < jobs->kinds_count; i++)
-        if (str_eq(jobs->kinds[i]->name, name))
-            return jobs->kinds[i];
-    return NULL;
-}
-
 struct store *jobs_store(const struct jobs *jobs) {
     return jobs->options.runtime->store;
 }
@@ -316,7 +309,7 @@ static int jobs_tell_other(struct jobs *jobs, const struct job *job, char id[UUI
 }
 
 int jobs_start(struct jobs *jobs, const struct job_new *wanted, char id[UUID_TEXT_BYTES], struct err *err) {
-    struct job_plan plan = {.kind = jobs_find_kind(jobs, wanted->kind)};
+    struct job_plan plan = {.kind = job_run_find_kind(jobs, wanted->kind)};
     struct job job = {0};
     if (!plan.kind)
         return err_set(err, ERR_NOT_FOUND, "there is no such kind of job: %s", wanted->kind);

@@ -50,7 +50,8 @@ struct job_run {
     bool is_over; /* ended, or lost to another replica: freed by the tick once it is idle */
 };
 
-const struct job_kind *jobs_find_kind(const struct jobs *jobs, const char *name);
+/* The kind of this name; NULL: this version does not know it. Borrowed. */
+const struct job_kind *job_run_find_kind(const struct jobs *jobs, const char *name);
 
 /* Takes a job up that was just taken in the database; the list of runs gets it. */
 int job_run_new(struct jobs *jobs, const struct job_hold *hold, int64_t now_ms, struct err *err);

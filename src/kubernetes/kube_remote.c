@@ -146,16 +146,6 @@ static void kube_plan(struct kube_remote *at, int64_t in_ms) {
 
 /* -- token and client -------------------------------------------------------------------------------------------------------- */
 
-struct k8s_endpoint kube_endpoint(const struct kubernetes *k, const struct kube_connection *connection, uint8_t pin[32]) {
-    const bool is_pinned = connection->sha256 && str_unhex(connection->sha256, pin, 32);
-    return (struct k8s_endpoint){
-        .url = connection->address,
-        .trust = {.ca_pem = connection->ca_pem, .pin_sha256 = is_pinned ? pin : NULL, .verify_host = connection->tls_server_name},
-        .networks = k->options.networks,
-        .connect_timeout_ms = k->options.call_timeout_ms,
-        .call_timeout_ms = k->options.call_timeout_ms};
-}
-
 int kube_seal_token(struct kubernetes *k, const char *cluster_id, const char *token, struct secret_value *out, struct err *err) {
     const struct secret_place place = kube_store_place(cluster_id);
     return secret_seal(k->options.runtime->seal, &place, token, out, err);
@@ -175,24 +165,6 @@ int64_t kube_renew_at_ms(int64_t now_ms, int64_t until_ms) {
     return now_ms + (until_ms - now_ms) / 2;
 }
 
-/* A client that has no connection yet takes the place of the one before. */
-static int kube_use_new_client(struct kube_remote *at, const char *token, struct err *err) {
-    uint8_t pin[32];
-    const struct k8s_endpoint endpoint = kube_endpoint(at->k, &at->connection, pin);
-    struct k8s_client *client = NULL, *old;
-    int rc = k8s_client_new(&endpoint, token, &client, err);
-    if (rc)
-        return rc;
-    (void)pthread_mutex_lock(&at->remote.lock);
-    old = at->client;
-    at->client = client;
-    if (at->remote.is_retired)
-        k8s_client_cancel(client);
-    (void)pthread_mutex_unlock(&at->remote.lock);
-    k8s_client_free(old);
-    return 0;
-}
-
 /* The watch, which would hold the old one until that ends, begins anew where it was. */
 static int kube_use_token(struct kube_remote *at, char *token, struct err *err) {
     int rc = kube_use_new_client(at, token, err);
@@ -207,10 +179,6 @@ static int kube_use_token(struct kube_remote *at, char *token, struct err *err) 
     at->watch_failures = 0;
     at->watch_next_ms = 0;
     return 0;
-}
-
-int kube_connect_anew(struct kube_remote *at, struct err *err) {
-    return kube_use_new_client(at, at->token, err);
 }
 
 /* Another replica may have renewed it since it was read. */

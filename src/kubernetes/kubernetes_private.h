@@ -149,14 +149,10 @@ struct kube_remote *kube_remote_of(struct remote *remote);
 /* Makes a remote of what was read; both are taken over (set to zero). ERR_NOMEM. */
 int kube_remote_new(struct kubernetes *k, struct kube_connection *connection, struct kube_status *status,
                     struct kube_remote **out, struct err *err);
-/* The next question goes by a connection of its own, as the watch's next transfer does. Of the job only. ERR_CONFIG, ERR_NOMEM. */
-int kube_connect_anew(struct kube_remote *at, struct err *err);
 /* A remote_work_fn: judges what is known and writes down what differs. */
 int kube_remote_save(struct remote *remote, struct err *err);
 #define KUBE_WORK_SAVE 1U
 
-/* Where an API server is, and how it is trusted, for a client of it; borrows from the connection. `pin` outlives its use. */
-struct k8s_endpoint kube_endpoint(const struct kubernetes *k, const struct kube_connection *connection, uint8_t pin[32]);
 /* Seals a token of this connection. out->bytes is freed by the caller. */
 int kube_seal_token(struct kubernetes *k, const char *cluster_id, const char *token, struct secret_value *out, struct err *err);
 /* The stored token; *token is freed by secret_free. ERR_UNAUTHENTICATED: none is stored, since the master key that sealed it was forgotten; errors of the store and of seal_unseal. */
@@ -174,3 +170,11 @@ static inline void kubernetes_wake(struct kubernetes *k) {
     atomic_store(&k->follow_at_ms, 0);
     runtime_note_written(k->options.runtime);
 }
+
+/* -- kube_client.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* Where an API server is, and how it is trusted, for a client of it; borrows from the connection. `pin` outlives its use. */
+struct k8s_endpoint kube_endpoint(const struct kubernetes *k, const struct kube_connection *connection, uint8_t pin[32]);
+/* A client that has no connection yet takes the place of the one before: the next question goes by a connection of its own, as the watch's next transfer does. Of the job only.
+ * ERR_CONFIG, ERR_NOMEM: the one before stays. */
+int kube_use_new_client(struct kube_remote *at, const char *token, struct err *err);

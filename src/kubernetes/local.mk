@@ -6,6 +6,7 @@ src_kubernetes_libkubernetes_a_SOURCES = \
     src/kubernetes/ask.c \
     src/kubernetes/connect.c \
     src/kubernetes/judge.c \
+    src/kubernetes/kube_client.c \
     src/kubernetes/kube_mirror.c \
     src/kubernetes/kube_mirror.h \
     src/kubernetes/kube_remote.c \

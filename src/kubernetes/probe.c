@@ -84,7 +84,7 @@ static int probe_identity(struct kube_remote *at, struct err *err) {
     if (!probe_is_due(&at->answers.identity_ms, IDENTITY_EVERY_MS))
         return 0;
     kube_mirror_set_doubtful(&at->mirror, false);
-    int rc = kube_connect_anew(at, err);
+    int rc = kube_use_new_client(at, at->token, err);
     rc = rc ? rc : kube_ask_identity(at->client, &uid, err);
     if (!rc && str_eq(uid, at->connection.cluster_uid))
         return 0;

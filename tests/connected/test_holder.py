@@ -13,7 +13,7 @@ from env.connected import OPTIONS, Connected
 from env.full import World, add_vcenter, register
 from env.kube import Kube, Nodes
 from env.kube.nodes import machine
-from env.kube.proxy import H1, Asked, Proxy, answer, refusing
+from env.kube.proxy import H1, Asked, Proxy, refusing
 from env.wait import until
 from env.watching import samples
 

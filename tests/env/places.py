@@ -36,7 +36,8 @@ def program(name: str) -> Path:
     for path in (build() / name, build() / "src/daemon" / name, build() / "src/cli" / name, BIN / name):
         if path.is_file() and os.access(path, os.X_OK):
             return path
-    helper = "" if name.count("/") < 2 else f", then: make -C {build()} world-programs store-programs"  # of tests: scripts/setup builds what users get
+    # of tests: scripts/setup builds what users get
+    helper = "" if name.count("/") < 2 else f", then: make -C {build()} world-programs store-programs"
     raise WorldError(f"{name} is not built in {build()}: run scripts/setup{helper}")
 
 

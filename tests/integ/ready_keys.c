@@ -56,7 +56,7 @@ static void keep_key(const char *path, EVP_PKEY *key) {
         abort();
 }
 
-/* EVP_RSA_gen and EVP_EC_gen of openssl/evp.h are this one. */
+/* EVP_RSA_gen and EVP_EC_gen of OpenSSL are this one. */
 EVP_PKEY *EVP_PKEY_Q_keygen(OSSL_LIB_CTX *context, const char *properties, const char *kind, ...) {
     char path[PATH_BYTES];
     size_t bits;

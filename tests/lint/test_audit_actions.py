@@ -11,7 +11,7 @@ from csource import TOP
 LISTED = re.findall(r'^AUDIT_ACTION\("([\w.]+)", "([^"]+)"\)', (TOP / "src/model/access/audit_actions.def").read_text(), re.M)
 WORDS = [word for word, _ in LISTED]
 # A action's word stands behind a member or macro of that name, or is handed to a function that makes the line.
-WRITTEN = re.compile(r'(?:\.action = (?:\w+ \? "([\w.]+)" : )?|_ACTION(?:_\w+)? |make_line\(actor, )"([\w.]+)"')
+WRITTEN = re.compile(r'(?:\.action = (?:\w+ \? "([\w.]+)" : )?|_ACTION(?:_\w+)? |make_line\(actor, |jobs_order\(jobs, id, )"([\w.]+)"')
 
 
 def test_what_is_written_is_listed() -> None:

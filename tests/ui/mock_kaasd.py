@@ -470,7 +470,8 @@ class Handler(BaseHTTPRequestHandler):
             why = f"no CA is given; the server's certificate has the SHA-256 {SHA256}: CN=kube-apiserver, issued by CN=kubernetes"
             shown = {"subject": "CN=kube-apiserver", "issuer": "CN=kubernetes", "sha256": SHA256, "not_before": ago(days=1),
                      "not_after": ago(days=-364), "san": []}
-            self.refuse_step(502, "tls_untrusted", "tls", why, f"give the cluster's CA, or confirm it: --sha256 {SHA256}", certificate=shown)
+            remedy = f"give the cluster's CA, or confirm it: --sha256 {SHA256}"
+            self.refuse_step(502, "tls_untrusted", "tls", why, remedy, certificate=shown)
         if any(known["name"] == name for known in self.world.clusters):
             raise Refusal(409, "conflict", f'there is a cluster "{name}" already', "choose another name")
         if asked["dry_run"]:

@@ -51,7 +51,7 @@ void secret_protect_process(void) {
 
 /* Libraries copy what they are given, and most free the copies as they are: libcurl's HTTP/2 (nghttp2) fields of a header, printf(3) its buffers, OpenSSL and GnuTLS records. Few
  * take an allocator of ours; but all call the program's free() and realloc(), which go before those of the C library (The GNU C Library, 3.2.5 "Replacing malloc"; it
- * exports its own free() under a second name, too). The heap of a sanitizer has a hook instead (sanitizer/allocator_interface.h). */
+ * exports its own free() under a second name, too). The heap of a sanitizer has a hook instead (the allocator interface of the sanitizers). */
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)

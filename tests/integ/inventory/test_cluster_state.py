@@ -598,13 +598,16 @@ def test_a_node_is_as_bad_as_the_worse_of_kubernetes_and_vcenter(admin: Api, tel
     assert seen["bad"]["kubernetes"] == {
         "ready": False, "reason": "KubeletNotReady", "since": "1970-01-01T00:00:01.000Z", "cordoned": False, "version": "v1.36.3",
         "address": "10.0.0.7", "provider_id": None, "system_uuid": None, "control_plane": False,
-        "pressure": ["DiskPressure", "PIDPressure"]}
+        "pressure": ["DiskPressure", "PIDPressure"], "as_of": None}
     assert (seen["mute"]["kubernetes"]["ready"], seen["mute"]["kubernetes_version"]) == (None, "v1.36.3")
     change("power", id=W0_VM, state="poweredOff")
     until(lambda: nodes(admin, known)["good"]["state"] == "not_ready", "vCenter's word")
     change("power", id=W0_VM, state="poweredOn")
     until(lambda: nodes(admin, known)["good"]["state"] == "ready", "vCenter's word")
-    tell("failing", known=known)
+    tell("failing", known=known)  # one try, which says nothing of today
+    good = nodes(admin, known)["good"]
+    assert (good["state"], good["kubernetes"]["as_of"]) == ("ready", "1970-01-01T00:00:00.001Z")
+    tell("refused", known=known)
     assert nodes(admin, known)["good"]["state"] == "unknown"
 
 

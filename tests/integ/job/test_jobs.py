@@ -1,4 +1,4 @@
-"""Jobs as an administrator meets them: begun by a command, followed line by line, gone on with after a kill, taken back; and who may see them."""
+"""Jobs as an administrator meets them: begun by a command, followed line by line, gone on with after a kill, taken back."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_job_is_done_and_told(joined: World) -> None:
     assert [line.split(": ")[-1] for line in told] == ["begins", "done", "done"]
     assert stored_certificate(joined) == active_certificate(joined) != old
     shown = job(joined, job_id)
-    assert (shown["state"], shown["kind"], shown["reason"]) == ("done", "vcenter.rotate_certificates", None)
+    assert (shown["state"], shown["kind"], shown["reason"]) == ("done", "login_certificates.rotate", None)
     assert [(step["item"], step["state"], step["tries"]) for step in shown["steps"]] == [(joined.vcenter.instance_uuid, "done", 1)]
     assert shown["created_at"] <= shown["started_at"] <= shown["ended_at"]
     listed = joined.admin.get("/v2/jobs", state="done")["items"]

@@ -103,7 +103,8 @@ def test_it_names_host_clusters_and_control_planes_before_they_leave(world: Worl
     assert not in_maintenance(world, HOST_2), "it is told before it is too late"
     clusters = f"{lost} ({lost}-cp-0 and {lost}-cp-1; no majority without this host), {shared} ({shared}-cp-0 and {shared}-cp-1)"
     assert (kind, arguments["host"], arguments["clusters"]) == (MAINTENANCE, HOST_2_NAME, clusters)
-    assert text == f"Host {HOST_2_NAME} is about to enter maintenance mode. Control planes of Kubernetes clusters on it: {clusters}. {ADVICE}"
+    assert text == (f"Host {HOST_2_NAME} is about to enter maintenance mode. "
+                    f"Control planes of Kubernetes clusters on it: {clusters}. {ADVICE}")
     assert told(world, HOST_2, "de")[-1][1].startswith(f"Der Host {HOST_2_NAME} geht in den Wartungsmodus.")
     assert len(told(world, WEST_HOST)) == before[0] and alone not in text
     listed = vimclient.run_govc(world.vcenter, "events", "-n", "50", f"/DC0/host/HX-East/{HOST_2_NAME}")
