@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -15,18 +14,14 @@ from .places import WorldError
 
 READY_LIMIT_S = 120.0  # generous: sanitizer builds on a busy machine
 STOP_LIMIT_S = 60.0
-PR_SET_PDEATHSIG = 1
+# A function between fork and exec would do the same, but wants a copy of this process for each start; without one Python takes vfork(2).
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
 REPORTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", ": runtime error: ")
-_libc = ctypes.CDLL(None)
 
 
 def pause(since: float) -> None:
     """Between two looks at what was waited for since then (monotonic): a tenth of the time so far, since each look costs the looked at."""
     time.sleep(min(0.25, max(0.02, (time.monotonic() - since) / 10)))
-
-
-def _die_with_parent() -> None:
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Process:
@@ -37,8 +32,8 @@ class Process:
         self.argv = [str(word) for word in argv]
         self.log_path = log_dir / f"{name}.log"
         self._log = self.log_path.open("ab")
-        self._popen = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
-                                       env={**os.environ, **(env or {})}, cwd=log_dir, preexec_fn=_die_with_parent, start_new_session=True)
+        self._popen = subprocess.Popen([*DIE_WITH_PARENT, *self.argv], stdin=subprocess.DEVNULL, stdout=self._log,
+                                       stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, cwd=log_dir, start_new_session=True)
 
     @property
     def pid(self) -> int:

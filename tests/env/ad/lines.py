@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..places import WorldError
-from ..process import _die_with_parent
+from ..process import DIE_WITH_PARENT
 
 END_LIMIT_S = 20
 
@@ -23,8 +23,8 @@ class Lines:
         self.log = log
         self._turn = threading.Lock()
         with log.open("ab") as out:
-            self._popen = subprocess.Popen([str(word) for word in argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=out,
-                                           encoding="utf-8", env=env, preexec_fn=_die_with_parent, start_new_session=True)
+            self._popen = subprocess.Popen([*DIE_WITH_PARENT, *map(str, argv)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                           stderr=out, encoding="utf-8", env=env, start_new_session=True)
 
     @property
     def pid(self) -> int:
