@@ -76,10 +76,28 @@ static void judge_take_declared(const struct kube_remote *at, struct kube_facts 
     facts->workers_desired = entry ? entry->stated.workers_desired : -1;
 }
 
+static void judge_keep(const struct kube_verdict *verdict, struct kube_lasting *out) {
+    *out = (struct kube_lasting){.state = verdict->state, .since_ms = verdict->since_ms, .count = verdict->reasons_count};
+    for (size_t i = 0; i < out->count; i++) {
+        out->reasons[i].kind = verdict->reasons[i].kind;
+        out->reasons[i].since_ms = verdict->reasons[i].since_ms;
+    }
+}
+
+static struct kube_verdict judge_recall(const struct kube_lasting *last) {
+    struct kube_verdict verdict = {.state = last->state, .since_ms = last->since_ms, .reasons_count = last->count};
+    for (size_t i = 0; i < last->count; i++) {
+        verdict.reasons[i].kind = last->reasons[i].kind;
+        verdict.reasons[i].since_ms = last->reasons[i].since_ms;
+    }
+    return verdict;
+}
+
 int kube_judge(struct kube_remote *at, const struct kube_nodes *nodes, struct kube_status *out, struct err *err) {
     const struct kube_answers *answers = &at->answers;
     _cleanup_free_ char *missing = str_dup(answers->missing);
     const char *lines[MISSING_MAX];
+    const struct kube_verdict before = judge_recall(&at->lasting);
     struct kube_verdict verdict;
     struct kube_facts facts = {.now_ms = clock_wall_ms(),
                                .contact_tries = at->bad_tries,
@@ -100,8 +118,8 @@ int kube_judge(struct kube_remote *at, const struct kube_nodes *nodes, struct ku
                                .missing_count = judge_lines(missing, lines)};
     judge_take_declared(at, &facts);
     facts.contact = kube_judge_contact(at, &facts.contact_since_ms);
-    kube_health_judge(&facts, &at->verdict, &verdict);
-    at->verdict = verdict;
+    kube_health_judge(&facts, &before, &verdict);
+    judge_keep(&verdict, &at->lasting);
     int rc = judge_copy_answers(answers, out, err);
     return rc ? rc : judge_write(&verdict, out, err);
 }
@@ -126,12 +144,11 @@ static bool judge_find_kind(const char *word, enum kube_reason_kind *kind) {
 static void judge_begin_contact(struct kube_remote *at) {
     at->silent_since_ms = at->refused_since_ms = 0;
     at->bad_tries = 0;
-    for (size_t i = 0; i < at->verdict.reasons_count; i++) {
-        const struct kube_reason *reason = &at->verdict.reasons[i];
-        if (reason->kind == KUBE_REASON_NO_ANSWER)
-            at->silent_since_ms = reason->since_ms;
-        else if (reason->kind == KUBE_REASON_REFUSED)
-            at->refused_since_ms = reason->since_ms;
+    for (size_t i = 0; i < at->lasting.count; i++) {
+        if (at->lasting.reasons[i].kind == KUBE_REASON_NO_ANSWER)
+            at->silent_since_ms = at->lasting.reasons[i].since_ms;
+        else if (at->lasting.reasons[i].kind == KUBE_REASON_REFUSED)
+            at->refused_since_ms = at->lasting.reasons[i].since_ms;
     }
     if (at->silent_since_ms || at->refused_since_ms)
         at->bad_tries = KUBE_PATIENCE_TRIES;
@@ -142,15 +159,15 @@ void kube_judge_begin(struct kube_remote *at) {
     _cleanup_json_ json_t *list = NULL;
     json_t *item;
     size_t i;
-    at->verdict = (struct kube_verdict){.state = status->health.state, .since_ms = status->health.since_ms};
+    struct kube_lasting *last = &at->lasting;
+    *last = (struct kube_lasting){.state = status->health.state, .since_ms = status->health.since_ms};
     if (status->health_json)
         (void)json_parse(status->health_json, strlen(status->health_json), &list, NULL);
     json_array_foreach (list, i, item) {
-        struct kube_reason *reason = &at->verdict.reasons[at->verdict.reasons_count];
         const char *since = json_get_string(item, "since");
-        if (at->verdict.reasons_count < KUBE_REASONS && judge_find_kind(json_get_string(item, "reason"), &reason->kind) &&
-            since && clock_parse(since, &reason->since_ms))
-            at->verdict.reasons_count++;
+        if (last->count < KUBE_REASONS && judge_find_kind(json_get_string(item, "reason"), &last->reasons[last->count].kind) &&
+            since && clock_parse(since, &last->reasons[last->count].since_ms))
+            last->count++;
     }
     judge_begin_contact(at);
 }

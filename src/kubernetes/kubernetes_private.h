@@ -97,6 +97,17 @@ struct kube_answers {
 };
 void kube_answers_done(struct kube_answers *answers); /* leaves one in which nothing is known */
 
+/* What of a verdict the next one needs: a verdict is 10 KB. */
+struct kube_lasting {
+    enum cluster_state state;
+    int64_t since_ms; /* wall clock, as those of the reasons */
+    struct {
+        enum kube_reason_kind kind;
+        int64_t since_ms;
+    } reasons[KUBE_REASONS];
+    size_t count;
+};
+
 struct kube_remote;
 /* Asks what is due: readiness each time, the rest more rarely. 0 also where the readiness checks fail. Errors of k8s_call; ERR_CONFLICT: this is another cluster. */
 int kube_probe(struct kube_remote *at, struct err *err);
@@ -137,7 +148,7 @@ struct kube_remote {
     int64_t refused_since_ms;              /* wall clock: since when it refuses our token; 0: it does not */
     unsigned bad_tries;                    /* in a row that ended like the last one */
     struct kube_answers answers;
-    struct kube_verdict verdict; /* the last one */
+    struct kube_lasting lasting; /* of the last verdict */
     struct kube_mirror mirror;   /* has a lock of its own */
     uint64_t saved_version;      /* of the mirror, as it was saved last; 0: not yet */
     int64_t nodes_saved_ms;      /* monotonic clock */

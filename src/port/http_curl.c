@@ -279,6 +279,7 @@ static CURLcode set_numbers(CURL *curl) {
         {CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
         {CURLOPT_HEADEROPT, CURLHEADER_SEPARATE}, /* our headers, cookie included, are not for the proxy */
         {CURLOPT_HTTP_CONTENT_DECODING, 0},
+        {CURLOPT_UPLOAD_BUFFERSIZE, 16384}, /* the least; by default 64 KiB are allocated for each request by HTTP/1.1 and TLS */
 #if LIBCURL_VERSION_NUM >= 0x075700
         {CURLOPT_QUICK_EXIT, 1}, /* or a hanging name look-up would outlive our timeout and cancel */
 #endif

@@ -18,7 +18,7 @@ struct http_stream_user {
     void *arg;
     /* A header line of the answer, without line end; NULL: nobody asks. */
     void (*on_header)(void *arg, const char *line, size_t n);
-    /* The next piece of the body (1 to some 16,384 bytes) of an answer with this HTTP status. An error ends the transfer with it. */
+    /* The next piece of the body (1 to some thousand bytes) of an answer with this HTTP status. An error ends the transfer with it. */
     int (*on_data)(void *arg, long status, const void *bytes, size_t n, struct err *err);
     /* Called once, last. `err` is NULL when the server has ended its answer in order, with this HTTP status. Else the answer broke off or never came, and `err` is
      * one of those of http_client_run, of on_data, or ERR_TIMEOUT after idle_ms, ERR_CANCELED after a stop; `status` is 0 if there was no answer yet.
