@@ -2,8 +2,9 @@
 """The nodes of a Kubernetes cluster, read and watched by src/k8s beside client-go and kubectl, at one API server, in turns.
 
 What counts is the client's CPU time; client-go keeps its connection, ours connects for each list. `--only` of list, event, memory, many:
-the last is a whole kaasd with 200 clusters of 25 nodes, one real and the others replayed, of which nothing happens. The load of the
-machine is printed, since it is in the wall times. The raw rounds go to bench/out/kube.json."""
+the last is a whole kaasd with 200 clusters of 25 nodes, one real and the others replayed, of which nothing happens; its list is asked for
+in turns with that of another kaasd, to which as many were typed. The load of the machine is printed, since it is in the wall times. The raw
+rounds go to bench/out/kube.json."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from types import TracebackType
 from typing import Any
 
 from env.connected import OPTIONS
-from env.full import World
+from env.full import World, add_vcenter, register
+from env.kaasd import laid_over
 from env.kube import Kube, Nodes, Replay, record
 from env.kube.probe import WatchProbe
 from env.kube.server import ADMIN
@@ -32,11 +34,14 @@ from env.process import READY_LIMIT_S, run
 from env.wait import until
 from lib.cpu import process_ns
 from lib.figures import Report, estimate, ratio
+from lib.listworld import OPTIONS as LIST_OPTIONS
 
 PARTS = ("list", "event", "memory", "many")
 NODES = 1000
 MANY, FEW_NODES = 200, 25
 IDLE_S = 40.0
+LISTS = 200
+MANY_OPTIONS = laid_over(OPTIONS, LIST_OPTIONS)
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 SETTLE_S = 2.0  # the garbage collector of Go works on behind a list
 Rows = dict[str, list[dict[str, float]]]
@@ -225,9 +230,40 @@ def play_account(replay: Replay, account: str) -> None:
                b'{"kind":"PodList","items":[]}')
 
 
-def measure_many(scratch: Scratch) -> Rows:
-    """Kilobytes that kaasd has more, and its part of one core in percent when nothing happens."""
-    with World("bm", options=OPTIONS) as world, Kube(scratch, "few") as kube, Nodes(kube) as nodes:
+def server_ns(pid: int) -> int:
+    """CPU time of the HTTP server's threads alone: connections are watched meanwhile."""
+    threads = [thread for thread in Path(f"/proc/{pid}/task").iterdir() if (thread / "comm").read_text().startswith("MHD")]
+    assert threads
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads)
+
+
+def type_clusters(world: World) -> None:
+    add_vcenter(world.kaasd, world.vcenter)
+    register(world.kaasd, world.vcenter)
+    body = {"kubernetes_version": "1.36.3", "control_plane": {"desired": 1}, "workers": {"desired": FEW_NODES - 1},
+            "vsphere_clusters": [{"vcenter_id": world.vcenter.instance_uuid, "moref": "domain-c7"}]}
+    for number in range(MANY):
+        world.admin.expect(201, "POST", "/v2/clusters", json={**body, "name": f"typed-{number}"})
+
+
+def measure_lists_of(worlds: dict[str, World], rounds: int) -> Rows:
+    """CPU microseconds of a list of all clusters. The first round is not counted: an answer is made once, then kept."""
+    raw: Rows = {name: [] for name in worlds}
+    for number in range(rounds + 1):
+        for name in in_turns(number, list(raw)):
+            kaasd, admin = worlds[name].kaasd, worlds[name].admin
+            assert kaasd.process
+            before = server_ns(kaasd.process.pid)
+            for _ in range(LISTS):
+                told = admin.expect(200, "GET", f"/v2/clusters?limit={MANY}")
+            if number:
+                raw[name].append({"cpu_us": (server_ns(kaasd.process.pid) - before) / 1e3 / LISTS, "rows": len(told["items"])})
+    return raw
+
+
+def measure_many(scratch: Scratch, rounds: int) -> Rows:
+    """Kilobytes that kaasd has more, and its part of one core in percent when nothing happens; then lists of it and of another."""
+    with World("bm", options=MANY_OPTIONS) as world, Kube(scratch, "few") as kube, Nodes(kube) as nodes:
         assert world.kaasd.process
         pid = world.kaasd.process.pid
         time.sleep(SETTLE_S)
@@ -242,12 +278,17 @@ def measure_many(scratch: Scratch) -> Rows:
             time.sleep(SETTLE_S)
             began, spent = time.monotonic(), process_ns(pid)
             time.sleep(IDLE_S)
-            return {"kaasd": [{"kb": rss_kb(pid) - before, "core_percent": (process_ns(pid) - spent) / 1e7 / (time.monotonic() - began)}]}
+            idle = {"kb": rss_kb(pid) - before, "core_percent": (process_ns(pid) - spent) / 1e7 / (time.monotonic() - began)}
+            with World("bt", options=MANY_OPTIONS) as other:
+                type_clusters(other)
+                return {"kaasd": [idle], **measure_lists_of({"connected": world, "typed": other}, rounds)}
 
 
 def report_many(report: Report, rows: Rows) -> None:
     report.goal("many_memory", "memory of 200 clusters, MB", estimate([row["kb"] / 1000 for row in rows["kaasd"]]), 40, at_most=True)
-    report.goal("many_idle", "200 clusters when nothing happens, % of a core", estimate([row["core_percent"] for row in rows["kaasd"]]), 5,
+    report.goal("many_idle", "200 clusters when nothing happens, % of a core", estimate([row["core_percent"] for row in rows["kaasd"]]),
+                5, at_most=True)
+    report.goal("many_list", "CPU of the list of 200 clusters, of as many typed", ratio(rows["connected"], rows["typed"], "cpu_us"), 1.0,
                 at_most=True)
 
 
@@ -296,7 +337,7 @@ def main() -> None:
                 raw["memory"] = measure_memory(kube, args.rounds)
                 report_memory(report, raw["memory"])
         if "many" in wanted:
-            raw["many"] = measure_many(scratch)
+            raw["many"] = measure_many(scratch, args.rounds)
             report_many(report, raw["many"])
     finally:
         scratch.remove()
