@@ -13,6 +13,7 @@ import (
 	_ "github.com/vmware/govmomi/cli/cluster"
 	_ "github.com/vmware/govmomi/cli/cluster/rule"
 	_ "github.com/vmware/govmomi/cli/datacenter"
+	_ "github.com/vmware/govmomi/cli/datastore"
 	_ "github.com/vmware/govmomi/cli/device"
 	_ "github.com/vmware/govmomi/cli/events"
 	_ "github.com/vmware/govmomi/cli/extension"
@@ -23,9 +24,15 @@ import (
 	_ "github.com/vmware/govmomi/cli/object"
 	_ "github.com/vmware/govmomi/cli/option"
 	_ "github.com/vmware/govmomi/cli/permissions"
+	_ "github.com/vmware/govmomi/cli/pool"
 	_ "github.com/vmware/govmomi/cli/role"
 	_ "github.com/vmware/govmomi/cli/session"
+	_ "github.com/vmware/govmomi/cli/task"
 	_ "github.com/vmware/govmomi/cli/vm"
+	_ "github.com/vmware/govmomi/cli/vm/disk"
+	_ "github.com/vmware/govmomi/cli/vm/guest"
+	_ "github.com/vmware/govmomi/cli/vm/network"
+	_ "github.com/vmware/govmomi/cli/vm/snapshot"
 )
 
 func main() { os.Exit(cli.Run(os.Args[1:])) }
