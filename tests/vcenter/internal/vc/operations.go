@@ -146,6 +146,7 @@ func init() {
 		"CancelRetrievePropertiesEx":   {pc, cancelRetrieve},
 		"CreateFilter":                 {pc, createFilter},
 		"WaitForUpdatesEx":             {pc, waitForUpdates},
+		"WaitForUpdates":               {pc, waitForUpdatesOld},
 		"CreatePropertyCollector":      {pc, createPropertyCollector},
 		"DestroyPropertyCollector":     {pc, destroyPropertyCollector},
 		"CancelWaitForUpdates":         {pc, cancelWaitForUpdates},

@@ -118,10 +118,25 @@ func waitForUpdates(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	set, err := c.nextUpdates(req.Version, limit, wait)
+	return &types.WaitForUpdatesExResponse{Returnval: set}, err
+}
+
+// waitForUpdatesOld is the way before API 4.1, which waits without a limit; pyvmomi's helpers still go it.
+func waitForUpdatesOld(c *call) (any, error) {
+	set, err := c.nextUpdates(body[types.WaitForUpdates](c).Version, maxObjectUpdates, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &types.WaitForUpdatesResponse{Returnval: *set}, nil
+}
+
+// nextUpdates waits for what is new; nil when the time is up.
+func (c *call) nextUpdates(version string, limit int, wait <-chan time.Time) (*types.UpdateSet, error) {
 	k := c.collectorOf(c.req.This)
 	mine := k.begin()
 	defer k.finish(mine)
-	if err := k.resume(c, req.Version); err != nil {
+	if err := k.resume(c, version); err != nil {
 		return nil, err
 	}
 	for {
@@ -129,11 +144,11 @@ func waitForUpdates(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if set != nil || req.Version == "" {
-			return &types.WaitForUpdatesExResponse{Returnval: k.seal(set)}, nil
+		if set != nil || version == "" {
+			return k.seal(set), nil
 		}
 		if goOn, err := k.wait(c, mine, wait); !goOn || err != nil {
-			return &types.WaitForUpdatesExResponse{}, err
+			return nil, err
 		}
 	}
 }

@@ -301,3 +301,19 @@ func TestPartialUpdatesTellElements(t *testing.T) {
 	f.expect(w.until("com.example.new"), `<op>remove</op></changeSet>`)
 	w.quiet()
 }
+
+func TestTheOldWayToWait(t *testing.T) {
+	f := start(t)
+	w := f.admin().watcher()
+	w.filter("HostSystem", "name")
+	ask := func() string {
+		out := w.on("WaitForUpdates", "PropertyCollector", w.pc, `<version>`+w.version+`</version>`)
+		w.version = f.element(out, "version")
+		return out
+	}
+	f.expect(ask(), "<WaitForUpdatesResponse", "enter", "hx-east-1.example.test")
+	f.control("POST", "/objects", `{"action": "rename", "id": "host-11", "name": "renamed"}`, nil)
+	out := ask()
+	f.expect(out, "modify", "renamed")
+	f.refuse(out, "hx-east-2.example.test")
+}
