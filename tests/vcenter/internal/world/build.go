@@ -3,16 +3,19 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -102,12 +105,34 @@ func (b *Builder) datacenter(ctx context.Context, root *object.Folder, spec Data
 		return err
 	}
 	b.dcs[spec.Name] = dc
+	for _, name := range spec.Networks {
+		if _, err := b.AddNetwork(ref, name); err != nil {
+			return fmt.Errorf("network %s: %w", name, err)
+		}
+	}
 	for _, c := range spec.Clusters {
 		if _, err := b.Cluster(spec.Name, c); err != nil {
 			return fmt.Errorf("cluster %s: %w", c.Name, err)
 		}
 	}
 	return nil
+}
+
+// AddNetwork makes a port group of a datacenter.
+func (b *Builder) AddNetwork(dc ref, name string) (ref, error) {
+	folders, err := object.NewDatacenter(b.client, dc).Folders(context.Background())
+	if err != nil {
+		return ref{}, err
+	}
+	folder := folders.NetworkFolder.Reference()
+	made := &mo.Network{}
+	made.Self = ref{Type: "Network"}
+	made.Name, made.Entity().Name = name, name
+	b.Model.Map().PutEntity(b.Model.Map().Get(folder).(mo.Entity), made)
+	made.Summary = &types.NetworkSummary{Network: &made.Self, Name: name, Accessible: true}
+	b.extend(folder, "childEntity", []ref{made.Self})
+	b.extend(dc, "network", []ref{made.Self})
+	return made.Self, nil
 }
 
 // Cluster adds a cluster with its hosts and machines to a datacenter of this world.
@@ -176,7 +201,8 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 	}
 	config := types.VirtualMachineConfigSpec{
 		Name: spec.Name, Uuid: spec.UUID, InstanceUuid: spec.InstanceUUID, Annotation: spec.Annotation,
-		GuestId: string(types.VirtualMachineGuestOsIdentifierOtherGuest), NumCPUs: 2, MemoryMB: 4096,
+		GuestId: string(types.VirtualMachineGuestOsIdentifierOtherGuest),
+		NumCPUs: cmp.Or(spec.NumCPU, 2), MemoryMB: cmp.Or(spec.MemoryMB, 4096),
 		Files: &types.VirtualMachineFileInfo{VmPathName: "[" + at.dc.datastore + "]"},
 	}
 	for k, v := range spec.ExtraConfig {
@@ -184,6 +210,9 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 	}
 	if spec.ManagedBy != "" {
 		config.ManagedBy = &types.ManagedByInfo{ExtensionKey: spec.ManagedBy, Type: "node"}
+	}
+	if config.DeviceChange, err = devices(spec); err != nil {
+		return none, err
 	}
 	task, err := at.dc.folders.VmFolder.CreateVM(ctx, config, pool, host)
 	if err != nil {
@@ -202,10 +231,11 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 		{Name: at.dc.datastore, Url: "ds:///vmfs/volumes/" + at.dc.datastore + "/"},
 	}
 	machine.Summary.Storage = &types.VirtualMachineStorageSummary{Committed: 14 << 30, Uncommitted: 26 << 30, Unshared: 14 << 30}
-	if spec.PowerOff {
-		return made, nil
-	}
+	machine.Guest.Net = nil // what there is in the guest is said by VMware Tools, not by the virtual hardware
 	vm := object.NewVirtualMachine(b.client, made)
+	if err := b.settle(ctx, vm, spec); err != nil || spec.PowerOff || spec.Template {
+		return made, err
+	}
 	if task, err = vm.PowerOn(ctx); err != nil {
 		return made, err
 	}
@@ -215,6 +245,67 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 	machine.Summary.QuickStats.OverallCpuUsage = 300
 	machine.Summary.QuickStats.GuestMemoryUsage = 1024
 	return made, err
+}
+
+// The keys of devices begin where they do in a vCenter.
+const (
+	controllerKey = 1000
+	DiskKey       = 2000
+	CardKey       = 4000
+)
+
+// devices are the disks and network cards of a new machine.
+func devices(spec VM) ([]types.BaseVirtualDeviceConfigSpec, error) {
+	if len(spec.DisksGB)+len(spec.NICs) == 0 {
+		return nil, nil
+	}
+	scsi, err := object.SCSIControllerTypes().CreateSCSIController("pvscsi")
+	if err != nil {
+		return nil, err
+	}
+	scsi.GetVirtualDevice().Key = controllerKey
+	list := object.VirtualDeviceList{scsi}
+	for i, gb := range spec.DisksGB {
+		unit := int32(i)
+		disk := &types.VirtualDisk{CapacityInKB: gb << 20, CapacityInBytes: gb << 30, VirtualDevice: types.VirtualDevice{
+			Key: DiskKey + unit, ControllerKey: controllerKey, UnitNumber: &unit,
+			Backing: &types.VirtualDiskFlatVer2BackingInfo{
+				DiskMode: string(types.VirtualDiskModePersistent), ThinProvisioned: types.NewBool(true)}}}
+		list = append(list, disk)
+	}
+	for i, name := range spec.NICs {
+		card := &types.VirtualVmxnet3{}
+		card.Key, card.AddressType, card.MacAddress = CardKey+int32(i), string(types.VirtualEthernetCardMacTypeAssigned), NewMAC()
+		card.Backing = &types.VirtualEthernetCardNetworkBackingInfo{
+			VirtualDeviceDeviceBackingInfo: types.VirtualDeviceDeviceBackingInfo{DeviceName: name}}
+		list = append(list, card)
+	}
+	return list.ConfigSpec(types.VirtualDeviceConfigSpecOperationAdd)
+}
+
+var lastMAC atomic.Int64
+
+// NewMAC makes an address as vCenter assigns them: of the range 00:50:56:80-bf, each once.
+func NewMAC() string {
+	n := lastMAC.Add(1)
+	return fmt.Sprintf("00:50:56:%02x:%02x:%02x", 0x80|n>>16&0x3f, n>>8&0xff, n&0xff)
+}
+
+// settle takes a new machine's snapshot and makes it a template.
+func (b *Builder) settle(ctx context.Context, vm *object.VirtualMachine, spec VM) error {
+	if spec.Snapshot != "" {
+		task, err := vm.CreateSnapshot(ctx, spec.Snapshot, "", false, false)
+		if err != nil {
+			return err
+		}
+		if err := task.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	if spec.Template {
+		return b.MarkTemplate(vm.Reference())
+	}
+	return nil
 }
 
 // report puts into a machine's guest what VMware Tools would say of its network.

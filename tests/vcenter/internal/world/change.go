@@ -42,6 +42,8 @@ func lists(obj mo.Reference, name string) []ref {
 		return o.ChildEntity
 	case *simulator.ClusterComputeResource:
 		return o.Host
+	case *simulator.Datacenter:
+		return o.Network
 	}
 	return nil
 }
@@ -179,6 +181,26 @@ func (b *Builder) Power(of ref, state string) error {
 		return fmt.Errorf("a %s has no power state", of.Type)
 	}
 	return b.update(of, change{Name: "runtime.powerState", Val: val}, change{Name: "summary.runtime.powerState", Val: val})
+}
+
+// MarkTemplate makes a machine a template, which is in no resource pool.
+func (b *Builder) MarkTemplate(of ref) error {
+	vm, ok := b.Model.Map().Get(of).(*simulator.VirtualMachine)
+	if !ok {
+		return fmt.Errorf("%s is no machine", of)
+	}
+	if vm.ResourcePool != nil {
+		b.shrink(*vm.ResourcePool, "vm", of)
+	}
+	return b.update(of, change{Name: "config.template", Val: true}, change{Name: "summary.config.template", Val: true},
+		change{Name: "resourcePool", Val: nil})
+}
+
+// MarkMachine makes a template a machine in a resource pool.
+func (b *Builder) MarkMachine(of, pool ref) error {
+	b.extend(pool, "vm", []ref{of})
+	return b.update(of, change{Name: "config.template", Val: false}, change{Name: "summary.config.template", Val: false},
+		change{Name: "resourcePool", Val: pool})
 }
 
 // Connect sets the connection state of a machine or a host. The machines of a host that is lost are

@@ -60,6 +60,7 @@ type Datacenter struct {
 	Name      string    `json:"name"`
 	Moref     string    `json:"moref,omitempty"`
 	Datastore string    `json:"datastore,omitempty"` // default <name>-DS
+	Networks  []string  `json:"networks,omitempty"`  // port groups beside VM Network
 	Clusters  []Cluster `json:"clusters,omitempty"`
 }
 
@@ -90,6 +91,12 @@ type VM struct {
 	ManagedBy    string            `json:"managed_by,omitempty"` // extension key
 	Annotation   string            `json:"annotation,omitempty"`
 	GuestNet     map[string]string `json:"guest_net,omitempty"` // port group: address that VMware Tools report there
+	NumCPU       int32             `json:"num_cpu,omitempty"`   // default 2
+	MemoryMB     int64             `json:"memory_mb,omitempty"` // default 4096
+	DisksGB      []int64           `json:"disks_gb,omitempty"`
+	NICs         []string          `json:"nics,omitempty"`     // names of the port groups that its vmxnet3 cards are in
+	Snapshot     string            `json:"snapshot,omitempty"` // name of a snapshot, taken while it is off
+	Template     bool              `json:"template,omitempty"` // made a template, after the snapshot
 }
 
 // Extension is a record of the ExtensionManager, either by members or as raw <extension> XML.
