@@ -173,8 +173,46 @@ class Control:
     def change_certificate(self, mode: str) -> None:
         self.call("POST", "/certificate", {"mode": mode})
 
-    def restart(self, down_ms: int = 0) -> None:
-        self.call("POST", "/restart", {"down_ms": down_ms})
+    def restart(self, down_ms: int = 0, tasks: str = "undone") -> None:
+        """Restarts the vCenter service; `tasks`: how much of the work of running tasks is done (undone, half, done)."""
+        self.call("POST", "/restart", {"down_ms": down_ms, "tasks": tasks})
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """The tasks that are there: id, op, entity, entity_name, user, state, progress, cancelable, cancelled, error, result."""
+        return self.call("GET", "/tasks")["tasks"]
+
+    def plan_tasks(self, op: str = "*", **more: Any) -> int:
+        """Orders what becomes of coming tasks (entity=, count=, skip=, duration_ms=, hold_at=, fail_at=, fault=, text=, work=,
+        cancelable=); hands back the rule's id."""
+        return self.call("POST", "/tasks", {"op": op, **more})["id"]
+
+    def await_tasks(self, rule: int, held: int = 1, limit_s: float = READY_LIMIT_S) -> int:
+        """Waits until a rule holds so many tasks."""
+        return self.call("POST", "/tasks/wait", {"id": rule, "held": held, "timeout_ms": int(limit_s * 1000)})["held"]
+
+    def release_tasks(self, rule: int) -> None:
+        """Lets the tasks that a rule holds go on, and ends the rule."""
+        self.call("POST", "/tasks/release", {"id": rule})
+
+    def forget_task_rules(self) -> None:
+        self.call("DELETE", "/tasks")
+
+    def vms(self, after: int = 0, wait_s: float = 0, moref: str = "") -> tuple[int, list[dict[str, Any]]]:
+        """The machines that changed after a number, as they are now, and the number for the next call; waits for one if there is none."""
+        answer = self.call("GET", "/vms", after=str(after), wait_s=str(wait_s), **({"id": moref} if moref else {}))
+        return answer["seq"], answer["vms"]
+
+    def vm(self, moref: str) -> dict[str, Any]:
+        """One machine as it is now."""
+        rows = self.vms(moref=moref)[1]
+        if not rows:
+            raise WorldError(f"the vCenter has no machine {moref}")
+        return rows[0]
+
+    def guest_says(self, moref: str, **report: Any) -> None:
+        """What VMware Tools in a machine say: boot=, tools_running_status=, host_name=, ip_address=, net=, guestinfo=, shut_down=,
+        rebooted=."""
+        self.call("POST", f"/vms/{moref}/guest", report)
 
     def advance_clock(self, seconds: float) -> None:
         self.call("POST", "/clock", {"advance_s": seconds})
@@ -193,6 +231,19 @@ class Control:
     def create_machines(self, cluster: str, name: str, **vm: Any) -> list[str]:
         """Makes machines in a cluster (count= for a row); hands back their morefs."""
         return self.object("create", id=cluster, vm={"name": name, **vm})["ids"]
+
+    def create_template(self, cluster: str, name: str, **vm: Any) -> str:
+        """Makes a template with a disk, a network card and a snapshot, from which machines can be cloned; hands back its moref."""
+        usual = {"disks_gb": [20], "nics": ["VM Network"], "snapshot": "base", "template": True}
+        return self.create_machines(cluster, name, **{**usual, **vm})[0]
+
+    def create_network(self, datacenter: str, name: str) -> str:
+        """Makes a port group; hands back its moref."""
+        return self.object("create", id=datacenter, network=name)["id"]
+
+    def set_room(self, datastore: str, **room: int) -> None:
+        """Sets capacity_bytes= or free_bytes= of a datastore."""
+        self.object("room", id=datastore, **room)
 
     def create_host(self, cluster: str, name: str, **host: Any) -> str:
         return self.object("create", id=cluster, host={"name": name, **host})["id"]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyVim.connect import Disconnect, SmartConnect, SmartStubAdapter
+from pyVim.task import WaitForTask
 from pyVmomi import vim, vmodl
 
 from .places import WorldError, program
@@ -117,10 +118,11 @@ def end_maintenance(vcenter: Vcenter, moref: str) -> None:
     with session(vcenter, vcenter.admin) as instance:
         host = host_of(instance, moref)
         for task in host.recentTask:
-            if task.info.state == "running":
+            if task.info.state in ("queued", "running"):
                 task.CancelTask()
+                WaitForTask(task, raiseOnError=False)
         if host.runtime.inMaintenanceMode:
-            host.ExitMaintenanceMode_Task(timeout=0)
+            WaitForTask(host.ExitMaintenanceMode_Task(timeout=0))
 
 
 def our_events(vcenter: Vcenter, moref: str, locale: str = "en",

@@ -39,6 +39,13 @@ func (s *Server) startControl() (string, error) {
 		"DELETE /faults":         s.ctlClearFaults,
 		"POST /faults/wait":      s.ctlAwaitHeld,
 		"POST /faults/release":   s.ctlRelease,
+		"GET /tasks":             s.ctlTasks,
+		"POST /tasks":            s.ctlAddTaskRule,
+		"DELETE /tasks":          s.ctlDropTaskRule,
+		"POST /tasks/wait":       s.ctlAwaitTasks,
+		"POST /tasks/release":    s.ctlReleaseTasks,
+		"GET /vms":               s.ctlVMs,
+		"POST /vms/{id}/guest":   s.ctlGuest,
 		"GET /calls/pending":     s.ctlPending,
 		"GET /calls/summary":     s.ctlSummary,
 		"POST /ports":            s.ctlPort,
@@ -209,6 +216,8 @@ func (s *Server) ctlSettings(r *http.Request) (any, error) {
 		ExtPrivs *[]string `json:"extension_privileges"`
 		Max      *int      `json:"max_sessions"`
 		Full     *string   `json:"max_sessions_answer"`
+		SameUUID *string   `json:"duplicate_instance_uuid"`
+		taskSettings
 	}
 	if err := arguments(r, &a); err != nil {
 		return nil, err
@@ -221,8 +230,18 @@ func (s *Server) ctlSettings(r *http.Request) (any, error) {
 			return nil, fmt.Errorf("max_sessions_answer is 503 or a fault, not %q", *a.Full)
 		}
 	}
+	if a.SameUUID != nil && *a.SameUUID != "refuse" && *a.SameUUID != "change" {
+		return nil, errors.New("duplicate_instance_uuid is refuse or change")
+	}
+	usual, faults, atOnce, err := s.tasks.set(a.taskSettings)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if a.SameUUID != nil {
+		s.settings.SameUUID = *a.SameUUID
+	}
 	if a.Max != nil {
 		s.settings.MaxSessions = *a.Max
 	}
@@ -243,7 +262,8 @@ func (s *Server) ctlSettings(r *http.Request) (any, error) {
 	}
 	return map[string]any{"idle_timeout_s": s.settings.Idle.Seconds(), "page_size": s.settings.PageSize,
 		"unknown_user": s.settings.UnknownUser, "extension_privileges": s.settings.ExtPrivs,
-		"max_sessions": s.settings.MaxSessions, "max_sessions_answer": s.settings.FullAnswer}, nil
+		"max_sessions": s.settings.MaxSessions, "max_sessions_answer": s.settings.FullAnswer,
+		"duplicate_instance_uuid": s.settings.SameUUID, "task_ms": usual, "task_faults": faults, "clones_at_once": atOnce}, nil
 }
 
 func (s *Server) ctlClock(r *http.Request) (any, error) {
@@ -261,5 +281,6 @@ func (s *Server) ctlClock(r *http.Request) (any, error) {
 		s.skew.Store(int64(*a.Skew * float64(time.Second)))
 	}
 	s.sweep()
+	go s.forgetTasks()
 	return map[string]any{"time": s.now().UTC(), "skew_s": time.Duration(s.skew.Load()).Seconds()}, nil
 }

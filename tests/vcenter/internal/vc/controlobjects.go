@@ -50,6 +50,9 @@ type objectOrder struct {
 	Cluster      *world.Cluster `json:"cluster"`
 	Host         *world.Host    `json:"host"`
 	VM           *world.VM      `json:"vm"`
+	Network      string         `json:"network"`
+	Capacity     *int64         `json:"capacity_bytes"`
+	Free         *int64         `json:"free_bytes"`
 }
 
 // ctlObject creates, changes or removes inventory objects.
@@ -77,7 +80,9 @@ func (s *Server) changeObject(ref moRef, a objectOrder) (any, error) {
 	case "remove":
 		return nil, s.removeObject(ref)
 	case "power":
-		return nil, b.Power(ref, a.State)
+		return nil, s.orderPower(ref, a.State)
+	case "room":
+		return nil, s.orderRoom(ref, a.Capacity, a.Free)
 	case "connection":
 		return nil, b.Connect(ref, a.State)
 	case "identify":
@@ -97,16 +102,38 @@ func (s *Server) changeObject(ref moRef, a objectOrder) (any, error) {
 	return nil, fmt.Errorf("unknown action %q", a.Action)
 }
 
-// createBelow makes a host or machines in a cluster that exists.
+// orderPower sets a state of power; a guest that does not run any more says nothing.
+func (s *Server) orderPower(ref moRef, state string) error {
+	spoke := false
+	if vm := s.machine(ref); vm != nil && state != string(powerOn) {
+		s.withMachine(vm, func() {
+			spoke = vm.Guest.ToolsRunningStatus == string(types.VirtualMachineToolsRunningStatusGuestToolsRunning)
+		})
+	}
+	if err := s.build.Power(ref, state); err != nil || !spoke {
+		return err
+	}
+	s.forgetGuest(s.machine(ref))
+	return nil
+}
+
+// createBelow makes a host or machines in a cluster that exists, or a port group in a datacenter.
 func (s *Server) createBelow(cluster moRef, a objectOrder) (any, error) {
 	if a.Host != nil {
 		made, err := s.build.AddHost(cluster, *a.Host)
 		return map[string]string{"type": made.Type, "id": made.Value}, err
 	}
-	if a.VM == nil {
-		return nil, fmt.Errorf("create needs cluster, host or vm")
+	if a.Network != "" {
+		made, err := s.build.AddNetwork(cluster, a.Network)
+		return map[string]string{"type": made.Type, "id": made.Value}, err
 	}
+	if a.VM == nil {
+		return nil, fmt.Errorf("create needs cluster, host, vm or network")
+	}
+	s.vms.making.Lock() // a machine that comes up while a clone is made would be taken for the clone
 	made, err := s.build.AddMachines(cluster, *a.VM)
+	s.vms.making.Unlock()
+	s.refreshRooms()
 	ids := []string{}
 	for _, ref := range made {
 		ids = append(ids, ref.Value)
@@ -119,7 +146,9 @@ func (s *Server) removeObject(ref moRef) error {
 	s.mu.Lock()
 	delete(s.perms, ref)
 	s.mu.Unlock()
-	return s.build.Remove(ref)
+	err := s.build.Remove(ref)
+	s.refreshRooms()
+	return err
 }
 
 // ctlEvent posts events.

@@ -207,15 +207,20 @@ func (s *Server) ctlCertificate(r *http.Request) (any, error) {
 	return map[string]string{"thumbprint_sha1": t[0], "thumbprint_sha256": t[1]}, nil
 }
 
-// ctlRestart is a restart of the vCenter service: sessions, views, pages, tickets and connections are
-// gone; inventory, users, permissions and extensions stay. down_ms refuses connections for a while.
+// ctlRestart is a restart of the vCenter service: sessions, views, pages, tickets, tasks and connections are
+// gone; how much of running tasks' work is done then is said by tasks; inventory, users, permissions and extensions stay. down_ms refuses connections for a while.
 func (s *Server) ctlRestart(r *http.Request) (any, error) {
-	var a struct {
-		DownMs int `json:"down_ms"`
-	}
+	a := struct {
+		DownMs int    `json:"down_ms"`
+		Tasks  extent `json:"tasks"`
+	}{Tasks: undone}
 	if err := arguments(r, &a); err != nil {
 		return nil, err
 	}
+	if err := a.Tasks.check(); err != nil {
+		return nil, err
+	}
+	s.loseTasks(a.Tasks)
 	s.mu.Lock()
 	s.counters.Restarts++
 	for _, x := range s.sessions {

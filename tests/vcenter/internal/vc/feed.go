@@ -96,7 +96,6 @@ func (f *feed) note(ref moRef, reselect, recheck bool) {
 		x.marks.recheck = x.marks.recheck || recheck
 		x.owner.poke()
 	}
-	f.s.maintenance.poke()
 }
 
 func (f *feed) add(x *filter) {

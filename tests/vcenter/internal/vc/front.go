@@ -136,7 +136,9 @@ func (c *call) dispatch() (any, error) {
 		}
 		return h.run(c)
 	}
-	return c.s.simulate(c.simSession(), c.req)
+	res, err := c.s.simulate(c.simSession(), c.req)
+	c.listAnswer(res)
+	return res, err
 }
 
 // receiver checks that the object of the call exists for this session.

@@ -6,7 +6,6 @@ package vc
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/simulator"
@@ -15,68 +14,37 @@ import (
 	"kaas.test/vcenter/internal/wire"
 )
 
-// maintenance holds the hosts that are about to be in maintenance mode.
-type maintenance struct {
-	mu   sync.Mutex
-	list map[moRef]*entering
-}
+const (
+	opEnter = "EnterMaintenanceMode_Task"
+	opExit  = "ExitMaintenanceMode_Task"
+)
 
+// entering is one host that is about to be in maintenance mode. Until its task ends, it has the host.
 type entering struct {
 	s     *Server
 	host  *simulator.HostSystem
-	task  *simulator.Task
 	user  string
-	news  chan struct{} // something has changed in the inventory
-	until <-chan time.Time
-}
-
-// begin keeps a host; false if it is about to be in maintenance mode already.
-func (m *maintenance) begin(e *entering) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.list[e.host.Self] != nil {
-		return false
-	}
-	if m.list == nil {
-		m.list = map[moRef]*entering{}
-	}
-	m.list[e.host.Self] = e
-	return true
-}
-
-func (m *maintenance) end(host moRef) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.list, host)
-}
-
-func (m *maintenance) holds(host moRef) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.list[host] != nil
-}
-
-// poke lets all look again. It is called while objects are locked.
-func (m *maintenance) poke() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.list {
-		select {
-		case e.news <- struct{}{}:
-		default:
-		}
-	}
+	limit time.Duration    // 0 for none
+	until <-chan time.Time // nil for never
 }
 
 // locked runs f while the object is locked, on behalf of nobody else.
-func (s *Server) locked(obj interface{ Reference() moRef }, f func(*simulator.Context)) {
-	ctx := s.simContext(s.anon)
-	ctx.WithLock(obj, func() { f(ctx) })
+func (s *Server) locked(obj interface{ Reference() moRef }, f func()) {
+	s.simContext(s.anon).WithLock(obj, f)
 }
 
 func (s *Server) isInMaintenance(host *simulator.HostSystem) (is bool) {
-	s.locked(host, func(*simulator.Context) { is = host.Runtime.InMaintenanceMode })
+	s.locked(host, func() { is = host.Runtime.InMaintenanceMode })
 	return is
+}
+
+// admits refuses to power machines on, or to make them, on a host that is in maintenance mode or about to be.
+func (s *Server) admits(at moRef) error {
+	host, ok := s.ctx.Map.Get(at).(*simulator.HostSystem)
+	if ok && (s.tasks.holds(at, opEnter) || s.isInMaintenance(host)) {
+		return wrongState()
+	}
+	return nil
 }
 
 func (c *call) host() (*simulator.HostSystem, error) {
@@ -97,17 +65,23 @@ func enterMaintenanceMode(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entering{s: c.s, host: host, user: c.sess.UserName, news: make(chan struct{}, 1)}
-	if c.s.isInMaintenance(host) || !c.s.maintenance.begin(e) {
-		return nil, wrongState()
+	s := c.s
+	if err := s.admits(host.Self); err != nil {
+		return nil, err
 	}
-	if timeout := body[types.EnterMaintenanceMode_Task](c).Timeout; timeout > 0 {
-		e.until = time.After(time.Duration(timeout) * time.Second)
-	}
-	e.task = c.s.startTask(host, "enterMaintenanceMode", e.user)
-	c.s.postEvent(e.user, &types.EnteringMaintenanceModeEvent{HostEvent: c.s.hostEvent(host.Self)})
-	go e.run()
-	return &types.EnterMaintenanceMode_TaskResponse{Returnval: e.task.Self}, nil
+	e := &entering{s: s, host: host, user: c.sess.UserName}
+	e.limit = time.Duration(max(body[types.EnterMaintenanceMode_Task](c).Timeout, 0)) * time.Second
+	ref, err := c.startTask(work{
+		op: opEnter, id: "HostSystem.enterMaintenanceMode", entity: host.Self, changes: []moRef{host.Self}, cancelable: true,
+		check: func() error {
+			if s.isInMaintenance(host) {
+				return wrongState()
+			}
+			return nil
+		},
+		begin: e.begin, wait: e.wait, finish: e.finish, undo: e.undo,
+	})
+	return &types.EnterMaintenanceMode_TaskResponse{Returnval: ref}, err
 }
 
 func exitMaintenanceMode(c *call) (any, error) {
@@ -115,68 +89,95 @@ func exitMaintenanceMode(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.s.isInMaintenance(host) {
-		return nil, wrongState()
+	s, user := c.s, c.sess.UserName
+	check := func() error {
+		if s.isInMaintenance(host) {
+			return nil
+		}
+		return wrongState()
 	}
-	task := c.s.startTask(host, "exitMaintenanceMode", c.sess.UserName)
-	c.s.setMaintenance(host, false)
-	c.s.postEvent(c.sess.UserName, &types.ExitMaintenanceModeEvent{HostEvent: c.s.hostEvent(host.Self)})
-	c.s.endTask(task, nil)
-	return &types.ExitMaintenanceMode_TaskResponse{Returnval: task.Self}, nil
+	if err := check(); err != nil {
+		return nil, err
+	}
+	ref, err := c.startTask(work{
+		op: opExit, id: "HostSystem.exitMaintenanceMode", entity: host.Self, changes: []moRef{host.Self}, cancelable: true,
+		check: check,
+		begin: func(t *task) error {
+			s.tellTask(t)
+			return nil
+		},
+		finish: func(extent) (any, error) {
+			s.setMaintenance(host, false)
+			s.postEvent(user, &types.ExitMaintenanceModeEvent{HostEvent: s.hostEvent(host.Self)})
+			return nil, nil
+		},
+	})
+	return &types.ExitMaintenanceMode_TaskResponse{Returnval: ref}, err
 }
 
-// powerOn refuses machines of hosts that are in maintenance mode, or about to be.
-func powerOn(c *call) (any, error) {
-	vm, ok := c.s.ctx.Map.Get(c.req.This).(*simulator.VirtualMachine)
-	if !ok {
-		return c.s.simulate(c.simSession(), c.req)
+func (e *entering) begin(t *task) error {
+	if e.limit > 0 {
+		e.until = time.After(e.limit)
 	}
-	var at moRef
-	c.s.locked(vm, func(*simulator.Context) { at = *vm.Runtime.Host })
-	host, ok := c.s.ctx.Map.Get(at).(*simulator.HostSystem)
-	if ok && (c.s.maintenance.holds(at) || c.s.isInMaintenance(host)) {
-		return nil, wrongState()
-	}
-	return c.s.simulate(c.simSession(), c.req)
+	e.s.tellTask(t)
+	e.s.postEvent(e.user, &types.EnteringMaintenanceModeEvent{HostEvent: e.s.hostEvent(e.host.Self)})
+	return nil
 }
 
-// run waits until no machine runs there any more, the task is canceled, or its time is over.
-func (e *entering) run() {
-	defer e.s.maintenance.end(e.host.Self)
+// wait waits until no machine runs there any more, unless the task's time is over, or it is canceled or lost before.
+func (e *entering) wait(t *task) (ending, extent) {
 	for {
-		switch {
-		case e.isCanceled():
-			e.s.postEvent(e.user, &types.CanceledHostOperationEvent{HostEvent: e.s.hostEvent(e.host.Self)})
-			return
-		case !e.hasRunning():
-			e.s.setMaintenance(e.host, true)
-			e.s.postEvent(e.user, &types.EnteredMaintenanceModeEvent{HostEvent: e.s.hostEvent(e.host.Self)})
-			e.s.endTask(e.task, nil)
-			return
+		news := e.s.vms.next()
+		if e.turn() {
+			return isDone, done
 		}
 		select {
-		case <-e.news:
+		case <-news:
 		case <-e.until:
-			e.s.endTask(e.task, &types.Timedout{})
-			return
+			t.plan.fault = timedOut
+			return fails, undone
+		case <-t.cancel:
+			return isCancelled, undone
+		case left := <-t.lost:
+			return isLost, left
 		}
 	}
 }
 
-func (e *entering) isCanceled() (is bool) {
-	e.s.locked(e.task, func(*simulator.Context) { is = e.task.Info.State == types.TaskInfoStateError })
-	return is
+func timedOut() error { return wire.Faultf(&types.Timedout{}, "Operation timed out.") }
+
+// turn puts the host into maintenance mode, if it is free; tells whether it is in it.
+func (e *entering) turn() bool {
+	if e.s.isInMaintenance(e.host) {
+		return true
+	}
+	if e.isInUse() {
+		return false
+	}
+	e.s.setMaintenance(e.host, true)
+	e.s.postEvent(e.user, &types.EnteredMaintenanceModeEvent{HostEvent: e.s.hostEvent(e.host.Self)})
+	return true
 }
 
-func (e *entering) hasRunning() bool {
+// finish has something to do only for a task that comes to its end before it has waited; a host that is in use stays as it was.
+func (e *entering) finish(extent) (any, error) {
+	e.turn()
+	return nil, nil
+}
+
+func (e *entering) undo(end ending) {
+	if end == isCancelled {
+		e.s.postEvent(e.user, &types.CanceledHostOperationEvent{HostEvent: e.s.hostEvent(e.host.Self)})
+	}
+}
+
+// isInUse tells whether a machine on the host runs or is being made.
+func (e *entering) isInUse() bool {
 	var on []moRef
-	e.s.locked(e.host, func(*simulator.Context) { on = slices.Clone(e.host.Vm) })
-	return slices.ContainsFunc(on, func(ref moRef) (is bool) {
-		vm, ok := e.s.ctx.Map.Get(ref).(*simulator.VirtualMachine)
-		if ok {
-			e.s.locked(vm, func(*simulator.Context) { is = vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn })
-		}
-		return is
+	e.s.locked(e.host, func() { on = slices.Clone(e.host.Vm) })
+	return slices.ContainsFunc(on, func(ref moRef) bool {
+		vm, p := e.s.machine(ref), e.s.vms.page(ref)
+		return vm != nil && !p.gone && (p.on || p.unborn) && e.s.hostOf(vm) == e.host.Self
 	})
 }
 
@@ -194,32 +195,9 @@ func (s *Server) hostEvent(host moRef) types.HostEvent {
 	return types.HostEvent{Event: e}
 }
 
-// startTask makes a task that runs, and tells of it. The simulator's own tasks hold their object while they run.
-func (s *Server) startTask(on *simulator.HostSystem, name, user string) *simulator.Task {
-	task := simulator.CreateTask(on, name, nil)
-	now := s.wall().UTC()
-	task.Info.EntityName = s.argument(on.Self).Name
-	task.Info.Reason = &types.TaskReasonUser{UserName: user}
-	task.Info.State, task.Info.QueueTime, task.Info.StartTime, task.Info.Cancelable = types.TaskInfoStateRunning, now, &now, true
-	s.locked(on, func(*simulator.Context) { s.ctx.Map.Put(task) })
-	s.update(task, types.PropertyChange{Name: "info.key", Val: task.Self.Value}, types.PropertyChange{Name: "info.task", Val: task.Self})
-	s.postEvent(user, &types.TaskEvent{Event: s.hostEvent(on.Self).Event, Info: task.Info})
-	return task
-}
-
-// endTask ends a task that nobody has canceled meanwhile: well, or with a fault.
-func (s *Server) endTask(task *simulator.Task, fault types.BaseMethodFault) {
-	s.locked(task, func(ctx *simulator.Context) {
-		if task.Info.State != types.TaskInfoStateRunning {
-			return
-		}
-		changes := []types.PropertyChange{{Name: "info.completeTime", Val: s.wall().UTC()}}
-		if fault == nil {
-			changes = append(changes, types.PropertyChange{Name: "info.state", Val: types.TaskInfoStateSuccess})
-		} else {
-			changes = append(changes, types.PropertyChange{Name: "info.state", Val: types.TaskInfoStateError},
-				types.PropertyChange{Name: "info.error", Val: types.LocalizedMethodFault{Fault: fault, LocalizedMessage: "Operation timed out."}})
-		}
-		ctx.Update(task, changes)
-	})
+// tellTask tells in an event of a host that a task of it runs.
+func (s *Server) tellTask(t *task) {
+	var info types.TaskInfo
+	s.locked(t.obj, func() { info = t.obj.Info })
+	s.postEvent(t.user, &types.TaskEvent{Event: s.hostEvent(t.entity).Event, Info: info})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -76,14 +77,29 @@ func (c *call) denial(obj moRef, path string) types.BaseMethodFault {
 	if c.sess == nil {
 		return &types.NotAuthenticated{NoPermission: np}
 	}
-	if c.s.has(c.sess.who, on, privilege) {
+	if c.s.has(c.sess.who, on, privilege) || c.startedTask(obj) {
 		return nil
 	}
 	return &np
 }
 
+// startedTask tells whether a task is the caller's own, who may follow it whatever becomes of its object.
+func (c *call) startedTask(ref moRef) bool {
+	if ref.Type != "Task" {
+		return false
+	}
+	t := c.s.tasks.find(ref)
+	return t != nil && t.user == c.sess.UserName
+}
+
 // visible tells whether an object may show up at all in views and references.
 func (c *call) visible(ref moRef) bool {
+	if ref.Type == "Task" {
+		if c.sess == nil || c.startedTask(ref) {
+			return c.sess != nil
+		}
+		ref = c.s.seat(ref)
+	}
 	if !c.s.isEntity(ref) {
 		return true
 	}
@@ -151,6 +167,8 @@ func (c *call) objectContent(ref moRef, paths []string) (types.ObjectContent, bo
 // truth reads properties: from our own books where they are kept there, else from the inventory.
 func (c *call) truth(obj mo.Reference, paths []string) []types.DynamicProperty {
 	switch v := obj.(type) {
+	case *simulator.VirtualMachine:
+		obj = c.s.asRead(v)
 	case *containerView:
 		now := *v
 		now.View = c.s.viewed(v)

@@ -52,9 +52,11 @@ type Server struct {
 	feed  *feed
 	churn churn
 
-	maintenance maintenance
-
 	history history
+	tasks   taskBook
+	lister  *taskLister
+	vms     machineBook
+	rooms   roomBook
 	alarms  *moRef       // where clients find the AlarmManager
 	offset  atomic.Int64 // the fake clock runs this many nanoseconds ahead
 	skew    atomic.Int64 // what the server believes to be the time is wrong by this many nanoseconds
@@ -82,6 +84,7 @@ type settings struct {
 	ExtPrivs    []string // privileges of an extension's session on the root folder
 	MaxSessions int      // 0 for no limit
 	FullAnswer  string   // what a login beyond it gets: "503" or a fault's name
+	SameUUID    string   // an instance UUID that another machine has: "refuse" or "change"
 }
 
 // counters that /state shows beside what it can count itself.
@@ -116,7 +119,7 @@ func New(cfg Config) (*Server, error) {
 		tickets: map[string]*session{}, plugins: map[string]*session{},
 		installs: map[string]string{}, exts: map[string]*extension{}, collect: map[types.ManagedObjectReference]*collector{},
 		settings: settings{
-			Idle: 30 * time.Minute, PageSize: 100, UnknownUser: "fault", FullAnswer: "RuntimeFault",
+			Idle: 30 * time.Minute, PageSize: 100, UnknownUser: "fault", FullAnswer: "RuntimeFault", SameUUID: "refuse",
 			ExtPrivs: []string{"Sessions.ValidateSession", "Sessions.TerminateSession", "Sessions.ImpersonateUser", "Global.LogEvent"},
 		},
 	}
@@ -136,11 +139,15 @@ func (s *Server) populate(w *world.World) error {
 	content := s.content()
 	s.root = content.RootFolder
 	s.setAbout(w)
+	s.anon = &simulator.Session{Registry: simulator.NewRegistry(), Map: s.ctx.Map}
+	s.startTasks()
+	s.vms.init()
+	s.ctx.Map.AddHandler(&s.vms)
 	if err := s.build.Inventory(w); err != nil {
 		return err
 	}
+	s.refreshRooms()
 	s.feed = newFeed(s)
-	s.anon = &simulator.Session{Registry: simulator.NewRegistry(), Map: s.ctx.Map}
 	s.startHistory()
 	s.initRoles(w.Roles)
 	for _, u := range w.Users {
