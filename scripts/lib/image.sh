@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # The OCI image of kaasd: what is in its root file system, and the archive made of it, without a daemon and without root.
-# Sourced by scripts/package, which has $out, $work, $version, $tag, and debian_sources of ova.sh. SPDX-License-Identifier: GPL-3.0-or-later
+# Sourced by scripts/package, which has $out, $work, $version, $tag, and debian_sources of vm.sh. SPDX-License-Identifier: GPL-3.0-or-later
 
 image_user=10001 # no user of any host; the chart names it as well
 
