@@ -1,0 +1,12 @@
+// kube-proxy as it is released: upstream's command, whose own main is in no module that may be installed by itself.
+// SPDX-License-Identifier: GPL-3.0-or-later
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-proxy/app"
+)
+
+func main() { os.Exit(cli.Run(app.NewProxyCommand())) }
