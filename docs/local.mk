@@ -3,7 +3,7 @@
 DOC_PAGES = README.md CHANGELOG.md chart/README.md docs/operations.md docs/http.md docs/panel.md docs/hx-integration.md docs/hx-publish.md \
     $(patsubst $(top_srcdir)/%,%,$(wildcard $(top_srcdir)/docs/admin/*.md $(top_srcdir)/docs/guides/*.md))
 DOC_CONTRACTS = docs/openapi.yaml docs/hx-publish.yaml $(patsubst $(top_srcdir)/%,%,$(wildcard $(top_srcdir)/docs/pictures/*))
-DOC_SAMPLES = etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml etc/grafana/kaas.json
+DOC_SAMPLES = etc/kaasd.yaml.sample etc/node/kaas-node-check etc/prometheus/kaas-alerts.yaml etc/grafana/kaas.json
 DOC_EXAMPLES = $(shell cd $(top_srcdir) && find examples -type f ! -path '*/__pycache__/*' | LC_ALL=C sort)
 
 # to: where $$file goes

@@ -1,10 +1,12 @@
-# Service unit, system user, sample configuration, alert rules and dashboard (docs/local.mk installs these as pages).
+# Service unit, system user, sample configuration, alert rules and dashboard (docs/local.mk installs these as pages), what goes into the appliance and the node image.
 systemdsystemunitdir = $(prefix)/lib/systemd/system
 sysusersdir = $(prefix)/lib/sysusers.d
 systemdsystemunit_DATA = etc/kaasd.service etc/kaas-backup.service etc/kaas-backup.timer
 EXTRA_DIST += etc/kaasd.service.in etc/kaas-backup.service.in etc/kaas-backup.timer etc/kaas.sysusers etc/kaasd.yaml.sample etc/prometheus/kaas-alerts.yaml \
     etc/prometheus/kaas-alerts-days-test.yaml etc/prometheus/kaas-alerts-test.yaml etc/grafana/kaas.json etc/appliance/first-boot \
-    etc/appliance/harmony-kaas.ovf.in etc/appliance/kaas-first-boot.service
+    etc/appliance/harmony-kaas.ovf.in etc/appliance/kaas-first-boot.service \
+    etc/node/cloud.cfg etc/node/containerd.toml etc/node/kaas-node-check etc/node/kaas-node.ovf.in \
+    etc/node/kubelet.service etc/node/modules.conf etc/node/pause.c etc/node/sysctl.conf etc/node/units.preset etc/node/wait-online.conf
 
 etc/kaasd.service: $(srcdir)/etc/kaasd.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) etc && sed -e 's|@sbindir[@]|$(sbindir)|g' $(srcdir)/etc/kaasd.service.in >$@.tmp && mv $@.tmp $@

@@ -248,6 +248,24 @@ def kube_builds() -> tuple[Path, Result]:
     return KUBE, run("kube-builds", "scripts/kube", "build", limit_s=KUBE_LIMIT_S)
 
 
+@cache
+def node_build() -> tuple[Path, Result]:
+    """The files of a node image, of these programs; without CoreDNS, whose build takes minutes and which only clusters need."""
+    kube_build()
+    return KUBE, run("node-build", "scripts/package", "node-image", "--root", "--without-dns", limit_s=KUBE_LIMIT_S)
+
+
+def node() -> Count:
+    """The node image keeps its contract, and what breaks it is named."""
+    _, built = node_build()
+    return pytest("node", "node", choice=("-m", "not full")) if built.ok else judged(Count(), built)
+
+
+def node_rest() -> Count:
+    """The node image as an OVA, imported, and booted."""
+    return pytest("node-rest", "node", choice=("-m", "full"), limit_s=SUITE_LIMIT_S)
+
+
 def kube() -> Count:
     """Two at a time: a cluster is half a gigabyte, and its start is all computing. With our client as AddressSanitizer sees it."""
     (_, built), (folder, ours) = kube_build(), asan_build()
@@ -450,11 +468,15 @@ SUITES = [
           parts=("tests/kube/", "tests/env/", "scripts/kube", "scripts/lib/", "tests/conftest.py", "pytest.ini", "tests/requirements.txt",
                  "src/k8s/", "src/port/", "src/base/", "tests/integ/kube_watch_probe.c")),
     Suite("connected", "kaasd connected to a real Kubernetes", connected, "landing", build=kube_build),
+    Suite("node", "the node image: its contract, and what is said when it is broken", node, "landing", build=node_build,
+          parts=("etc/node/", "tests/node/", "tests/env/", "tests/kube/current/", "scripts/package", "scripts/kube", "scripts/lib/",
+                 "tests/conftest.py", "pytest.ini", "tests/requirements.txt")),
     Suite("dist", "the source package holds what git tracks", verdict("dist", "scripts/dist-compare"), "landing", behind=True),
     Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
     Suite("integration-rest", "integration tests that are not in a landing, each with its reason", integration_rest, "full"),
     Suite("kube-rest", "real Kubernetes of the release before", kube_rest, "full"),
+    Suite("node-rest", "the node image as an OVA: imported by govc, booted by qemu", node_rest, "full"),
     Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
     Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
     Suite("pictures", "the page in every state, home and theme: a picture each, and axe-core", pictures, "full"),
