@@ -77,6 +77,8 @@ BROKEN: dict[str, tuple[Break, str, str, str]] = {
 # what each clone of a template would have
 LEFT: dict[str, tuple[Break, str, str, str]] = {
     "machine-id": (changed("/etc/machine-id", "0123456789abcdef0123456789abcdef\n"), "identity", "/etc/machine-id", "cloud-init clean"),
+    "machine-id of D-Bus": (changed("/var/lib/dbus/machine-id", "0123456789abcdef0123456789abcdef\n"),
+                            "identity", "/var/lib/dbus/machine-id", "ln -sf /etc/machine-id"),
     "a run of cloud-init": (changed("/var/lib/cloud/instance/user-data.txt", ""), "identity", "cloud-init has run", "cloud-init clean"),
     "host keys": (changed("/etc/ssh/ssh_host_ed25519_key", ""), "identity", "host keys", "rm /etc/ssh/ssh_host_"),
     "an account": (changed("/etc/kubernetes/kubelet.conf", ""), "leftovers", "/etc/kubernetes/kubelet.conf", "kubeadm reset"),
