@@ -33,22 +33,22 @@ def make(*options: str | Path) -> Path:
 class Node:
     """A line of shell is run in it by `run`, as by its administrator."""
 
-    def __init__(self, scratch: Scratch, root: Path) -> None:
-        folder = scratch.path / "node"
-        for name in ("upper", "work", "root"):
-            (folder / name).mkdir(parents=True)
+    def __init__(self, scratch: Scratch, root: Path, name: str = "node") -> None:
+        folder = scratch.path / name
+        for part in ("upper", "work", "root"):
+            (folder / part).mkdir(parents=True)
         # containerd's files may not lie on an overlay; where they are in the cache, they are links
-        self._kept = CACHE / f"node-test-{os.getpid()}"
+        self._kept = CACHE / f"node-test-{os.getpid()}-{name}"
         shutil.rmtree(self._kept, ignore_errors=True)
         subprocess.run(["cp", "-al", root / "var/lib/containerd", self._kept], check=True)
         for database in self._kept.rglob("*.db"):
             own = database.with_suffix(".own")
             shutil.copy(database, own)
             own.rename(database)
-        self._process = Process("node", [
+        self._process = Process(name, [
             "unshare", "--mount", "--propagation", "private", "sh", "-c", MOUNTS, "sh", root, folder,
             "systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", "--capability=all", "--resolv-conf=off",
-            "--timezone=off", "--link-journal=no", "--console=pipe", f"--machine=kaas-{os.getpid()}", f"--directory={folder}/root",
+            "--timezone=off", "--link-journal=no", "--console=pipe", f"--machine=kaas-{name}-{os.getpid()}", f"--directory={folder}/root",
             f"--bind={self._kept}:/var/lib/containerd", "/bin/sleep", "infinity"], scratch.log, env={"SYSTEMD_SECCOMP": "0"})
         self._process.wait_until(self._leader, "a container")
         self.start_containerd()

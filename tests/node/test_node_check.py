@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 
 import pytest
-from place import Node, told
+from env.places import Scratch
+from place import Node, make, told
 
 DESCRIPTION = "/etc/kaas-node.json"
 CONTAINERD = "/etc/containerd/config.toml"
@@ -181,3 +182,13 @@ def test_the_description_tells_what_is_in_it(node: Node) -> None:
     assert {one["name"] for one in described["images"]} | set(described["left_out"]) == set(wanted)
     for member, package in {"containerd": "containerd", "cloud_init": "cloud-init", "keepalived": "keepalived"}.items():
         assert node.ok(f"dpkg-query --show --showformat='${{Version}}' {package}") == described[member]
+
+
+@pytest.mark.full("builds CoreDNS, which takes minutes")
+def test_what_is_made_without_options_has_all_that_kubeadm_names(scratch: Scratch) -> None:
+    machine = Node(scratch, make(), "whole")
+    try:
+        assert json.loads(machine.ok(f"cat {DESCRIPTION}"))["left_out"] == []
+        assert machine.ok("kaas-node-check images") == "ok       images       7 of them\n"
+    finally:
+        machine.stop()
