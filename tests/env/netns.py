@@ -2,12 +2,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import ctypes
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 from .places import Scratch, WorldError
 from .process import Process, run
+
+CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Network:
@@ -37,6 +43,21 @@ class Network:
     def pid(self) -> int:
         """Of a process in it: /proc/PID/ns/net leads there."""
         return self._keeper.pid
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """This thread, and all that it starts meanwhile, is in it; so are connections that it makes. For root."""
+        with Path("/proc/thread-self/ns/net").open() as home, Path(f"/proc/{self.pid}/ns/net").open() as there:
+            self._go(there.fileno())
+            try:
+                yield
+            finally:
+                self._go(home.fileno())
+
+    @staticmethod
+    def _go(namespace: int) -> None:
+        if _libc.setns(namespace, CLONE_NEWNET):
+            raise WorldError(f"setns(2): {os.strerror(ctypes.get_errno())}")
 
     def __enter__(self) -> Network:
         return self
