@@ -293,6 +293,17 @@ def kube_rest() -> Count:
     return count
 
 
+def guests() -> Count:
+    """One after the other: a boot is seconds of computing."""
+    return pytest("guests", "guest", choice=("-m", "not full"))
+
+
+def guests_rest() -> Count:
+    """With a cluster by kubeadm, from the node image, which is made the first time on a machine."""
+    _, built = kube_build()
+    return pytest("guests-rest", "guest", choice=("-m", "full"), limit_s=SUITE_LIMIT_S) if built.ok else judged(Count(), built)
+
+
 def page() -> Count:
     folder = TOP / "ui-plugin"
     types = run("page-types", "npm", "run", "lint", cwd=folder)
@@ -463,6 +474,9 @@ SUITES = [
     Suite("integration", "the daemon in a world of its own", integration, "landing", build=integration_build),
     Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
+    Suite("guests", "machines that boot at the strict vCenter", guests, "landing",
+          parts=("tests/guest/", "tests/env/", "tests/vcenter/", "scripts/lib/", "tests/conftest.py", "pytest.ini",
+                 "tests/requirements.txt")),
     # last, since the first time on a machine it waits for a build of minutes
     Suite("kube", "real Kubernetes: the world that other tests lean on, and our client of it", kube, "landing", build=kube_build,
           parts=("tests/kube/", "tests/env/", "scripts/kube", "scripts/lib/", "tests/conftest.py", "pytest.ini", "tests/requirements.txt",
@@ -477,6 +491,7 @@ SUITES = [
     Suite("integration-rest", "integration tests that are not in a landing, each with its reason", integration_rest, "full"),
     Suite("kube-rest", "real Kubernetes of the release before", kube_rest, "full"),
     Suite("node-rest", "the node image as an OVA: imported by govc, booted by qemu", node_rest, "full"),
+    Suite("guests-rest", "machines that are ill; a cluster of machines that boot, by kubeadm", guests_rest, "full", build=kube_build),
     Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
     Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
     Suite("pictures", "the page in every state, home and theme: a picture each, and axe-core", pictures, "full"),
