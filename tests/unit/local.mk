@@ -248,7 +248,7 @@ CLI_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_CLI) $(CMOCKA_CFLAGS)
 tests_unit_api_test_api_kube_LDFLAGS = $(AM_LDFLAGS) -Wl,--allow-multiple-definition
 tests_unit_api_test_api_reply_LDFLAGS = $(AM_LDFLAGS) -Wl,--allow-multiple-definition
 # the allocations of the code under test, so that each can be made to fail
-tests_unit_k8s_test_kubeconfig_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup -Wl,--wrap=free
+tests_unit_k8s_test_kubeconfig_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=strdup
 tests_unit_model_test_copies_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=strdup
 tests_unit_base_test_finding_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=reallocarray
 tests_unit_base_test_hashmap_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc

@@ -91,6 +91,7 @@ def test_every_route_refuses_a_token_that_is_none(people: dict[str, Api], method
 
 NOWHERE = "ldaps://directory.invalid"  # RFC 2606: there is none
 DIRECTORY = {"name": "routes", "kind": "ad", "urls": [NOWHERE], "search_base": "DC=a", "bind_dn": "reader", "bind_password": "routes"}
+JOB = "6a6f6273-0000-4000-8000-000000000001"
 NONCE = "0123456789abcdef" * 2  # as if an HX cluster had just been told something
 
 
@@ -130,7 +131,10 @@ def made(people: dict[str, Api], world: World) -> Iterator[dict[str, str]]:
                    " VALUES (%s, 0, 'withdrawn', 1, 1, 1, 0, 0, 0, SHA2(%s, 256), %s, SHA2('', 256), 1)",
                    other_hx_id, NONCE, 1 << 50, database="kaas")
     connect_by_hand(world, cluster)
-    yield ids
+    world.db.query("REPLACE INTO jobs (id, kind, title, params, state, created_at_ms, started_at_ms, ended_at_ms, is_cancel_asked, lease_until_ms,"
+                   " generation, lines_count) VALUES (%s, 'routes', 'of routes', '{}', 'done', 1, 1, 1, 0, 0, 1, 0)", JOB, database="kaas")
+    yield {**ids, "/v2/jobs": JOB}
+    world.db.query("DELETE FROM jobs WHERE id = %s", JOB, database="kaas")
     world.db.query("DELETE FROM kube_connections WHERE cluster_id = %s", cluster, database="kaas")
     for path in (account, credential, f"{hx}/peer", f"{hx}/connection", *(f"{path}/{known}" for path, known in ids.items())):
         until(lambda path=path: admin.call("DELETE", path).ok, f"{path} to go, once there is room in the bound that the tests have used up")

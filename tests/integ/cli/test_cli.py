@@ -304,7 +304,7 @@ def test_what_is_no_utf_8_is_refused(own: World, tmp_path: Path) -> None:
     (("vcenter", "rotate-certificat"), 'did you mean "vcenter rotate-certificate"?'),
     (("user", "describe"), "see: kaasctl user --help"),
     (("get", "clusters"), "as in: kaasctl cluster list"),
-    (("job", "list"), "see: kaasctl --help"),
+    (("pod", "list"), "see: kaasctl --help"),
     (("kubeconfig",), "see: kaasctl --help"),
     (("clustre", "list"), 'did you mean "cluster"?'),
     (("cluster",), "kaasctl cluster --help"),

@@ -343,6 +343,7 @@ static void permissions_per_role(void **state) {
         [PERMISSION_CLUSTERS_READ] = {"clusters.read", "uspa"},
         [PERMISSION_CLUSTERS_WRITE] = {"clusters.write", "pa"},
         [PERMISSION_CONNECTIONS_MANAGE] = {"connections.manage", "a"},
+        [PERMISSION_JOBS_MANAGE] = {"jobs.manage", "a"},
         [PERMISSION_VCENTERS_READ] = {"vcenters.read", "a"},
         [PERMISSION_VCENTERS_MANAGE] = {"vcenters.manage", "a"},
         [PERMISSION_VSPHERE_CLUSTERS_READ] = {"vsphere_clusters.read", "pa"},
