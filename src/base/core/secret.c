@@ -54,14 +54,18 @@ void secret_protect_process(void) {
  * exports its own free() under a second name, too). The heap of a sanitizer has a hook instead (the allocator interface of the sanitizers). */
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define IS_SANITIZED
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define HAS_FREE_HOOK
+#elif __has_feature(thread_sanitizer) /* calls its hook before realloc() has copied: nothing is wiped there */
+#define HAS_OWN_FREE
 #endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED
+#elif defined(__SANITIZE_ADDRESS__)
+#define HAS_FREE_HOOK
+#elif defined(__SANITIZE_THREAD__)
+#define HAS_OWN_FREE
 #endif
 
-#ifdef IS_SANITIZED
+#if defined(HAS_FREE_HOOK)
 
 size_t __sanitizer_get_allocated_size(const volatile void *p);
 void __sanitizer_free_hook(const volatile void *p);
@@ -71,7 +75,7 @@ void __sanitizer_free_hook(const volatile void *p) {
         secret_wipe((void *)(uintptr_t)p, __sanitizer_get_allocated_size(p));
 }
 
-#else
+#elif !defined(HAS_OWN_FREE)
 
 extern void __libc_free(void *p);
 
@@ -79,8 +83,6 @@ void free(void *p) {
     secret_wipe(p, malloc_usable_size(p));
     __libc_free(p);
 }
-
-#endif
 
 /* Always moves: the library's own would leave a copy behind when it does. */
 void *realloc(void *p, size_t n) {
@@ -97,3 +99,5 @@ void *realloc(void *p, size_t n) {
     free(p);
     return moved;
 }
+
+#endif
