@@ -56,13 +56,9 @@ void secret_protect_process(void) {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
 #define HAS_FREE_HOOK
-#elif __has_feature(thread_sanitizer) /* calls its hook before realloc() has copied: nothing is wiped there */
-#define HAS_OWN_FREE
 #endif
 #elif defined(__SANITIZE_ADDRESS__)
 #define HAS_FREE_HOOK
-#elif defined(__SANITIZE_THREAD__)
-#define HAS_OWN_FREE
 #endif
 
 #if defined(HAS_FREE_HOOK)
@@ -75,7 +71,7 @@ void __sanitizer_free_hook(const volatile void *p) {
         secret_wipe((void *)(uintptr_t)p, __sanitizer_get_allocated_size(p));
 }
 
-#elif !defined(HAS_OWN_FREE)
+#elif SECRET_FREED_IS_WIPED
 
 extern void __libc_free(void *p);
 

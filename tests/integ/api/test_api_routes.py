@@ -131,8 +131,9 @@ def made(people: dict[str, Api], world: World) -> Iterator[dict[str, str]]:
                    " VALUES (%s, 0, 'withdrawn', 1, 1, 1, 0, 0, 0, SHA2(%s, 256), %s, SHA2('', 256), 1)",
                    other_hx_id, NONCE, 1 << 50, database="kaas")
     connect_by_hand(world, cluster)
-    world.db.query("REPLACE INTO jobs (id, kind, title, params, state, created_at_ms, started_at_ms, ended_at_ms, is_cancel_asked, lease_until_ms,"
-                   " generation, lines_count) VALUES (%s, 'routes', 'of routes', '{}', 'done', 1, 1, 1, 0, 0, 1, 0)", JOB, database="kaas")
+    world.db.query("REPLACE INTO jobs (id, kind, title, params, state, created_at_ms, started_at_ms, ended_at_ms, is_cancel_asked,"
+                   " lease_until_ms, generation, lines_count) VALUES (%s, 'routes', 'of routes', '{}', 'done', 1, 1, 1, 0, 0, 1, 0)",
+                   JOB, database="kaas")
     yield {**ids, "/v2/jobs": JOB}
     world.db.query("DELETE FROM jobs WHERE id = %s", JOB, database="kaas")
     world.db.query("DELETE FROM kube_connections WHERE cluster_id = %s", cluster, database="kaas")

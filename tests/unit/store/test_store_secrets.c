@@ -348,18 +348,18 @@ static void test_one_loop_seals_all_values_anew(void **state) {
 
 /* A value that somebody changes after it was read, as 0.3 or this release does, stays as it was changed, and is found by the next round. */
 static void test_a_value_that_changes_meanwhile_is_left(void **state) {
-    struct turning first = {.meanwhile = "UPDATE signing_keys SET sealed = CONCAT(sealed, 'x') WHERE kid = 'k1'"},
-                   second = {.meanwhile = "UPDATE secrets SET sealed = CONCAT(sealed, 'x') WHERE purpose = 'hx-token'"};
+    struct turning first = {.meanwhile = "UPDATE signing_keys SET sealed = CONCAT(sealed, 'changed') WHERE kid = 'k1'"},
+                   second = {.meanwhile = "UPDATE secrets SET sealed = CONCAT(sealed, 'changed') WHERE purpose = 'hx-token'"};
     (void)state;
     make_values(OLD_KEY);
     turn_all(&first, 16);
     expect_counts(1, VALUES - 1);
-    assert_int_equal(fixture_number("SELECT COUNT(*) FROM signing_keys WHERE sealed LIKE '%x'"), 1);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM signing_keys WHERE sealed LIKE '%changed'"), 1);
     (void)empty(state);
     make_values(OLD_KEY);
     turn_all(&second, 16);
     expect_counts(1, VALUES - 1);
-    assert_int_equal(fixture_number("SELECT COUNT(*) FROM secrets WHERE sealed LIKE '%x'"), 1);
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM secrets WHERE sealed LIKE '%changed'"), 1);
 }
 
 /* Rotation began here, then 0.3 was put back: it writes with the old key, takes away and brings; then this release goes on. */
