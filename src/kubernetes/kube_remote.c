@@ -329,8 +329,8 @@ int kube_remote_save(struct remote *remote, struct err *err) {
         return 0;
     if (at->outcome.state == REMOTE_OK && is_end_of_watch_new(at))
         kube_plan(at, CONTACT_SOON_MS);
-    if (at->outcome.state == REMOTE_OK && kube_mirror_is_doubtful(&at->mirror)) {
-        kube_plan(at, 0);
+    if (at->outcome.state == REMOTE_OK && kube_mirror_is_doubtful(&at->mirror) && at->answers.readyz.etcd != KUBE_FALSE) {
+        kube_plan(at, 0); /* which cluster this is is asked before the nodes are believed; without etcd nobody could say */
         return 0;
     }
     if (is_beginning(at))
@@ -399,7 +399,8 @@ static const char *contact_reason(int rc) {
     }
 }
 
-/* Not only silence: a proxy says 503 in place of an API server that is not there, and a web server 404. Whoever answers, nothing is told of the cluster then. */
+/* Not only silence: a proxy says 503 in place of an API server that is not there, and a web server 404. Whoever answers, nothing is told of the cluster then. One that has
+ * told its readiness and then hangs, as it does in the first seconds without quorum, is there. */
 static bool contact_is_silence(const struct kube_remote *at, int rc) {
     switch (rc) {
     case 0:
@@ -407,10 +408,6 @@ static bool contact_is_silence(const struct kube_remote *at, int rc) {
     case ERR_UPSTREAM_DENIED:
     case ERR_CONFLICT:
     case ERR_TOO_MANY: return false;
-    case ERR_TIMEOUT:
-    case ERR_UNREACHABLE:
-    case ERR_TLS:
-    case ERR_PROTOCOL: return true;
     default: return !at->answers.is_readiness_told;
     }
 }

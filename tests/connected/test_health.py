@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 from env.connected import Connected
 from env.full import World
-from env.kube import Kube
+from env.kube import Balancer, Kube
 from env.kube.nodes import machine
 from env.wait import until
 
@@ -132,6 +133,32 @@ def test_without_quorum_it_is_never_ready(connected: Connected, prod: str) -> No
         members[0].start()
         members[1].start()
     connected.wait_state(prod, "ready", 60)
+
+
+def test_quorum_that_is_lost_in_silence_is_told(connected: Connected) -> None:
+    """Its checks take longer than a hurried look waits; and its connections have broken, so the watch would begin anew, and nobody could say which cluster this is."""
+    connected.nodes.write([machine("w-1")])
+    members = connected.kube.etcd.members[:2]
+    with Balancer(connected.kube) as way:
+        config = yaml.safe_load(connected.kube.kubeconfig())
+        config["clusters"][0]["cluster"]["server"] = way.url
+        cluster_id: str = connected.connect("behind", kubeconfig=yaml.safe_dump(config))["cluster_id"]
+        connected.wait_state(cluster_id, "ready")
+        connected.kube.freeze()
+        try:
+            until(lambda: "no_answer" in reasons(connected, cluster_id), "the reason no_answer", 60)
+            for member in members:
+                member.kill()
+            way.cut()
+        finally:
+            connected.kube.thaw()
+        try:
+            until(lambda: "no_quorum" in reasons(connected, cluster_id), "the reason no_quorum", 60)
+            assert connected.cluster(cluster_id)["state"] == "unreachable"
+        finally:
+            for member in members:
+                member.start()
+        connected.wait_state(cluster_id, "ready", 60)
 
 
 def test_a_trimmed_role_is_named_and_the_rest_goes_on(connected: Connected, prod: str) -> None:
