@@ -1,6 +1,7 @@
-"""Two lanes. In front the suites one after another. Behind them what only computes: builds for the suites in front, in the order in which
-these need them, and suites marked `behind`. Waiting is what most tests in front do, and a machine that waits could compile; whoever is
-behind is nice and takes only that time, so that no test in front meets more load than alone."""
+"""Three lanes. In front the suites one after another. Beside them, one after another too, suites that mostly wait, for what real programs
+do in their own time: they take little from those in front. Behind both what only computes: builds, in the order in which the others need
+them, and suites marked `behind`. A machine that waits could compile; whoever is behind is nice and takes only that time, so that no test
+meets more load for it."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def timed(suite: Suite, report: Callable[[Suite, Count, float], None]) -> Count:
 
 
 class Behind(threading.Thread):
-    """Builds in the order in which the front needs them, then the suites."""
+    """Builds in the order in which the others need them, then the suites."""
 
     def __init__(self, suites: list[Suite], report: Callable[[Suite, Count, float], None]) -> None:
         super().__init__(name="behind", daemon=True)
@@ -55,22 +56,39 @@ class Behind(threading.Thread):
             if suite.behind:
                 self.count += timed(suite, self.report)
 
+    def one_after_another(self, suites: list[Suite]) -> Count:
+        """For the other lanes: each suite as soon as its build is there."""
+        count = Count()
+        for suite in suites:
+            if suite.build:
+                self.builds[suite.name].wait()
+            count += timed(suite, self.report)
+        return count
+
+
+class Beside(threading.Thread):
+    def __init__(self, behind: Behind) -> None:
+        super().__init__(name="beside", daemon=True)
+        self.behind = behind
+        self.count = Count()
+
+    def run(self) -> None:
+        self.count = self.behind.one_after_another([suite for suite in self.behind.suites if suite.beside])
+
 
 def run_in_lanes(suites: list[Suite], report: Callable[[Suite, Count, float], None]) -> Count:
     """Runs all, tells each when it is done, returns the sum."""
-    total = Count()
     behind = Behind(suites, report)
+    beside = Beside(behind)
     try:
         behind.start()
-        for suite in suites:
-            if suite.behind:
-                continue
-            if suite.build:
-                behind.builds[suite.name].wait()
-            total += timed(suite, report)
+        beside.start()
+        total = behind.one_after_another([suite for suite in suites if not suite.behind and not suite.beside])
+        beside.join()
         behind.join()
     except BaseException:
         run.end_all()
         raise
+    total += beside.count
     total += behind.count
     return total

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +29,7 @@ BEHIND_LIMIT_S = 2400  # behind others a command may take long without being stu
 KUBE_LIMIT_S = 3600  # the longest of them, and the last
 WITH_AD = ("--with-ad",)
 WITH_KUBE = ("--kubernetes",)
+CREATE = ("--create",)
 TESTS_FAILED = 1  # pytest's exit status: some failed and nothing else went wrong
 
 
@@ -40,6 +42,7 @@ class Suite:
     # Pure computing, without deadlines: done behind the suites that mostly wait, in the time these leave.
     behind: bool = False
     build: Callable[[], tuple[Path, Result]] | None = None  # likewise, before the suite itself
+    beside: bool = False  # waits nearly all of its time: beside the others, from as early on as can be
     parts: tuple[str, ...] = ()  # a landing runs it only if something below one of these differs from main
 
 
@@ -104,6 +107,17 @@ def lint() -> Count:
     return count
 
 
+def once(build: Callable[[], tuple[Path, Result]]) -> Callable[[], tuple[Path, Result]]:
+    """The build is made when it is asked for first; who asks meanwhile, in another lane, waits for it."""
+    made, lock = cache(build), threading.Lock()
+
+    def one_at_a_time() -> tuple[Path, Result]:
+        with lock:
+            return made()
+
+    return one_at_a_time
+
+
 TEST_PROGRAMS = ("check", "TESTS=")  # with no test to run, `check` builds what tests need and ends
 TARGETS = {"asan": TEST_PROGRAMS, "tsan": TEST_PROGRAMS, "tsan-threads": ("thread-programs",), "fuzz": ("fuzz-programs",)}
 
@@ -138,12 +152,12 @@ def sanitizer_env(build: Path | None = None) -> dict[str, str]:
     }
 
 
-@cache
+@once
 def asan_build() -> tuple[Path, Result]:
     return configured("asan", "--enable-sanitizers=address,undefined")
 
 
-@cache
+@once
 def integration_build() -> tuple[Path, Result]:
     """With the programs of both builds, and its tests read once, so that not each worker compiles them."""
     plain_build()
@@ -151,23 +165,23 @@ def integration_build() -> tuple[Path, Result]:
     return asan_build()
 
 
-@cache
+@once
 def threads_build() -> tuple[Path, Result]:
     return configured("tsan", "--enable-sanitizers=thread", target="tsan-threads")
 
 
-@cache
+@once
 def tsan_build() -> tuple[Path, Result]:
     return configured("tsan", "--enable-sanitizers=thread")
 
 
-@cache
+@once
 def plain_build() -> tuple[Path, Result]:
     """The one that users get, with the programs that pytest runs beside the daemon."""
     return BUILD, run("plain-make", "make", f"-j{JOBS}", "world-programs", cwd=BUILD, limit_s=BEHIND_LIMIT_S)
 
 
-@cache
+@once
 def plain_store_build() -> tuple[Path, Result]:
     """And the programs of the store, which a landing runs with sanitizers only."""
     return BUILD, run("plain-store-make", "make", f"-j{JOBS}", "world-programs", "store-programs", cwd=BUILD, limit_s=BEHIND_LIMIT_S)
@@ -237,18 +251,18 @@ def go() -> Count:
     return count
 
 
-@cache
+@once
 def kube_build() -> tuple[Path, Result]:
     """Kubernetes' own programs, at the lowest priority: minutes on a machine that has never built them."""
     return KUBE, run("kube-build", "scripts/kube", "build", "current", "replay", limit_s=KUBE_LIMIT_S)
 
 
-@cache
+@once
 def kube_builds() -> tuple[Path, Result]:
     return KUBE, run("kube-builds", "scripts/kube", "build", limit_s=KUBE_LIMIT_S)
 
 
-@cache
+@once
 def node_build() -> tuple[Path, Result]:
     """The files of a node image, of these programs; without CoreDNS, whose build takes minutes and which only clusters need."""
     kube_build()
@@ -274,12 +288,16 @@ def kube() -> Count:
     return pytest("kube", "kube", "-n", "2", "--dist", "loadfile", choice=("-m", "not full"), env=sanitizer_env(folder))
 
 
+# Each worker has a cluster and a world, and waits most of its time: for patience to end, and for what is tried again.
+CONNECTED_SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile")
+
+
 def connected() -> Count:
-    """kaasd under the sanitizers beside a real Kubernetes; two worlds at a time, as above."""
+    """kaasd under the sanitizers beside a real Kubernetes."""
     (_, built), (folder, ours), (_, plain) = kube_build(), asan_build(), plain_build()
     if not built.ok or not ours.ok or not plain.ok:
         return judged(Count(), built, ours, plain)
-    return pytest("connected", "connected", "-n", "2", "--dist", "loadfile", env=sanitizer_env(folder))
+    return pytest("connected", "connected", *CONNECTED_SIDE_BY_SIDE, env=sanitizer_env(folder))
 
 
 def kube_rest() -> Count:
@@ -289,7 +307,7 @@ def kube_rest() -> Count:
         return judged(Count(), built, ours, plain)
     count = pytest("kube-rest", "kube", choice=("-m", "full"), env=sanitizer_env(folder))
     older = {**sanitizer_env(folder), "KAAS_KUBE_MODULE": "older"}
-    count += pytest("connected-older", "connected", "-n", "2", "--dist", "loadfile", env=older)
+    count += pytest("connected-older", "connected", *CONNECTED_SIDE_BY_SIDE, env=older)
     return count
 
 
@@ -387,15 +405,29 @@ def demo_kube() -> Count:
     return judged(counts.of_steps(walk.output), walk)
 
 
+def demo_create() -> Count:
+    """The walk of a cluster of machines that boot; the image of the machines is built once a machine."""
+    walk = run("demo-create", "scripts/demo", "--once", *CREATE, limit_s=SUITE_LIMIT_S)
+    return judged(counts.of_steps(walk.output), walk)
+
+
 def sabotage() -> Count:
     """Each sabotage of the walk is noticed: FAILED for the step it breaks, and exit status 1."""
     _, built = kube_build()
-    if not built.ok:
-        return judged(Count(), built)
+    return sabotaged(((), WITH_AD, WITH_KUBE), int(JOBS)) if built.ok else judged(Count(), built)
+
+
+def sabotage_create() -> Count:
+    """The same of the walk of a cluster of machines that boot: one after another, since five machines take 1.5 GB."""
+    return sabotaged((CREATE,), 1)
+
+
+def sabotaged(walks_of: Sequence[tuple[str, ...]], jobs: int) -> Count:
     count = Count()
-    ways = [(name, more) for more in ((), WITH_AD, WITH_KUBE) for name in sabotages(*more)]
-    with ThreadPoolExecutor(int(JOBS)) as pool:  # each walks in a world of its own, and mostly waits
-        walks = pool.map(lambda way: run(f"demo-{way[0]}", "scripts/demo", "--once", *way[1], "--sabotage", way[0]), ways)
+    ways = [(name, more) for more in walks_of for name in sabotages(*more)]
+    with ThreadPoolExecutor(jobs) as pool:  # each walks in a world of its own, and mostly waits
+        walks = pool.map(lambda way: run(f"demo-{way[0]}", "scripts/demo", "--once", *way[1], "--sabotage", way[0],
+                                         limit_s=SUITE_LIMIT_S), ways)
     for (name, _), broken in zip(ways, walks, strict=True):
         count.add(f"the sabotage of {name} went unnoticed:\n{broken.tail()}", not broken.ok and f"FAILED {name}" in broken.output)
     count.add(f"only {len(ways)} sabotages are known", len(ways) >= 8)
@@ -472,13 +504,15 @@ SUITES = [
     Suite("integration-quick", "the daemon in a world of its own, without the slow tests", integration_quick, "quick only",
           build=integration_build),
     Suite("integration", "the daemon in a world of its own", integration, "landing", build=integration_build),
-    Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
+    # Kubernetes' programs, the first time on a machine a build of minutes, are asked for before what only a suite in front needs.
+    Suite("connected", "kaasd connected to a real Kubernetes", connected, "landing", build=kube_build, beside=True),
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
-    # last, since the first time on a machine it waits for a build of minutes
+    Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("kube", "real Kubernetes: the world that other tests lean on, and our client of it", kube, "landing", build=kube_build,
           parts=("tests/kube/", "tests/env/", "scripts/kube", "scripts/lib/", "tests/conftest.py", "pytest.ini", "tests/requirements.txt",
-                 "src/k8s/", "src/port/", "src/base/", "tests/integ/kube_watch_probe.c")),
-    Suite("connected", "kaasd connected to a real Kubernetes", connected, "landing", build=kube_build),
+                  "src/k8s/", "src/kubernetes/", "src/model/provision/", "src/provision/", "src/port/", "src/base/", "etc/bundles/",
+                  "tests/integ/bundle_probe.c", "tests/integ/etcd_probe.c", "tests/integ/kube_watch_probe.c",
+                  "tests/integ/node_documents.c")),
     Suite("dist", "the source package holds what git tracks", verdict("dist", "scripts/dist-compare"), "landing", behind=True),
     Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
@@ -495,6 +529,8 @@ SUITES = [
     Suite("generators", "clients that others generate from the contract, and what linters say of it", generators, "full"),
     Suite("demo-kube", "the walk of scripts/demo with a real Kubernetes", demo_kube, "full", build=kube_build),
     Suite("sabotage", "each sabotage of scripts/demo is noticed", sabotage, "full", build=kube_build),
+    Suite("demo-create", "the walk of scripts/demo with a cluster that is made", demo_create, "full", build=kube_build),
+    Suite("sabotage-create", "each sabotage of that walk is noticed", sabotage_create, "full", build=kube_build),
     Suite("distcheck", "source package builds, tests and installs", distcheck, "full"),
     Suite("install", "README.md on a bare Debian: installed, set up, started at boot, removed", install, "full"),
     Suite("upgrade", "from each older release: upgrade, side by side, back, three replicas one after the other", upgrade, "full"),

@@ -7,10 +7,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from env.clock import Clock, clocked_world
 from env.connected import OPTIONS, Connected
 from env.full import World, add_vcenter, register
 from env.kube import Kube
-from env.places import USERS_BUILD, build, use_memory
+from env.places import USERS_BUILD, Scratch, build, use_memory
 
 _tested = build()
 
@@ -36,14 +37,38 @@ def world() -> Iterator[World]:
 
 
 @pytest.fixture(scope="session")
-def kube(world: World) -> Iterator[Kube]:
-    """With a controller manager, as every real cluster: it removes what we made when our binding goes."""
-    with Kube(world.scratch, people={"ada": ("viewers",)}, has_controllers=True) as cluster:
+def clocked() -> Iterator[tuple[World, Clock]]:
+    """A world whose clock goes ahead."""
+    with clocked_world("a", options=OPTIONS) as both:
+        yield both
+
+
+@pytest.fixture
+def clock(clocked: tuple[World, Clock]) -> Clock:
+    return clocked[1]
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Iterator[Scratch]:
+    """Of the clusters, which outlive worlds."""
+    folder = Scratch("cs")
+    yield folder
+    folder.remove()
+
+
+@pytest.fixture(scope="session")
+def kube(scratch: Scratch) -> Iterator[Kube]:
+    """Of all tests that leave it as it was. With a controller manager, as every real cluster: it removes what we made when our binding
+    goes."""
+    with Kube(scratch, people={"ada": ("viewers",)}, has_controllers=True) as cluster:
         yield cluster
 
 
 @pytest.fixture
-def connected(world: World, kube: Kube) -> Iterator[Connected]:
-    """The cluster is not connected; nor is it afterwards, and the test's nodes are gone."""
-    with Connected(world, kube) as both:
+def connected(request: pytest.FixtureRequest, kube: Kube) -> Iterator[Connected]:
+    """The cluster is not connected; nor is it afterwards, and the test's nodes are gone. Who asks for the clock gets the world that has
+    it."""
+    has_clock = "clocked" in request.fixturenames
+    world, clock = request.getfixturevalue("clocked") if has_clock else (request.getfixturevalue("world"), None)
+    with Connected(world, kube, clock) as both:
         yield both

@@ -7,39 +7,21 @@ from typing import Any
 
 import pytest
 import yaml
-from env.connected import OPTIONS, Connected
-from env.full import World
+from env.connected import Connected
 from env.kube import Balancer, Kube, Nodes
 from env.kube.nodes import machine
+from env.places import Scratch
 from env.wait import until
 
 QUIET_S = 6.0  # a watch that lives for less counts as one that is ended at once
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with World("o", options=OPTIONS) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
-    with Kube(world.scratch, "right", has_controllers=True) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def other(world: World, kube: Kube) -> Iterator[Kube]:
+def other(scratch: Scratch, kube: Kube) -> Iterator[Kube]:
     """Its versions are numbers of the same etcd, so a watch of the right cluster can go on there; our account may do everything."""
-    with Kube(world.scratch, "other", etcd=kube.etcd, prefix="/other", twin=kube) as cluster:
+    with Kube(scratch, "other", etcd=kube.etcd, prefix="/other", twin=kube) as cluster:
         cluster.kubectl("create", "clusterrolebinding", "everybody", "--clusterrole=cluster-admin", "--group=system:serviceaccounts")
         yield cluster
-
-
-@pytest.fixture
-def connected(world: World, kube: Kube) -> Iterator[Connected]:
-    with Connected(world, kube) as both:
-        yield both
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import yaml
 from env.connected import Connected
-from env.full import World
 from env.kube import Balancer, Kube
 from env.kube.nodes import machine
+from env.places import Scratch
 from env.wait import until
 
 
 @pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
+def kube(scratch: Scratch) -> Iterator[Kube]:
     """One of its own, with three members of etcd: these tests break it."""
-    with Kube(world.scratch, "ill", members=3, has_controllers=True) as cluster:
+    with Kube(scratch, "ill", members=3, has_controllers=True) as cluster:
         yield cluster
 
 
@@ -136,7 +136,8 @@ def test_without_quorum_it_is_never_ready(connected: Connected, prod: str) -> No
 
 
 def test_quorum_that_is_lost_in_silence_is_told(connected: Connected) -> None:
-    """Its checks take longer than a hurried look waits; and its connections have broken, so the watch would begin anew, and nobody could say which cluster this is."""
+    """Its checks take longer than a hurried look waits; and its connections have broken, so the watch would begin anew, and nobody could
+    say which cluster this is."""
     connected.nodes.write([machine("w-1")])
     members = connected.kube.etcd.members[:2]
     with Balancer(connected.kube) as way:

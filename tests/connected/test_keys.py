@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from env.connected import OPTIONS, Connected
 from env.full import World
-from env.kube import Kube
 from env.kube.nodes import machine
 from env.wait import until
 
@@ -17,18 +16,6 @@ from env.wait import until
 def world() -> Iterator[World]:
     with World("y", options=OPTIONS) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
-    with Kube(world.scratch, "sealed", has_controllers=True) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def connected(world: World, kube: Kube) -> Iterator[Connected]:
-    with Connected(world, kube) as both:
-        yield both
 
 
 def status(connected: Connected, cluster_id: str) -> dict[str, Any]:

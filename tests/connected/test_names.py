@@ -30,35 +30,14 @@ def clocked() -> Iterator[tuple[World, Clock]]:
 
 
 @pytest.fixture(scope="module")
-def world(clocked: tuple[World, Clock]) -> World:
-    return clocked[0]
-
-
-@pytest.fixture(scope="module")
-def clock(clocked: tuple[World, Clock]) -> Clock:
-    return clocked[1]
-
-
-@pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
-    with Kube(world.scratch, "named", has_controllers=True) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def names(world: World) -> Iterator[Names]:
+def names(clocked: tuple[World, Clock]) -> Iterator[Names]:
     """kaasd asks there."""
+    world = clocked[0]
     with Names(world.scratch) as server:
         world.kaasd.stop()
         process = world.kaasd.spawn(server.inside)
         process.wait_until(world.kaasd.ready, "readiness", why_not=world.kaasd.why_not_ready)
         yield server
-
-
-@pytest.fixture
-def connected(world: World, kube: Kube, names: Names, clock: Clock) -> Iterator[Connected]:
-    with Connected(world, kube, clock) as both:
-        yield both
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from env.full import World
 from env.kube import Kube
 from env.kube.nodes import machine
 from env.kube.proxy import H1, Asked, Proxy, answer
+from env.places import Scratch
 from env.wait import until
 
 HOUR_S = 3600
@@ -29,31 +30,16 @@ COMMAND = re.compile(r"(kaasctl cluster reconnect \S+ --kubeconfig) FILE")
 
 @pytest.fixture(scope="module")
 def clocked() -> Iterator[tuple[World, Clock]]:
+    """By less than an hour ahead, for which a token lasts here."""
     with clocked_world("b", options=OPTIONS) as both:
         yield both
 
 
 @pytest.fixture(scope="module")
-def world(clocked: tuple[World, Clock]) -> World:
-    return clocked[0]
-
-
-@pytest.fixture(scope="module")
-def clock(clocked: tuple[World, Clock]) -> Clock:
-    return clocked[1]
-
-
-@pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
+def kube(scratch: Scratch) -> Iterator[Kube]:
     """One that grants an hour at most."""
-    with Kube(world.scratch, "brief", has_controllers=True, options=[SHORTENED]) as cluster:
+    with Kube(scratch, "brief", has_controllers=True, options=[SHORTENED]) as cluster:
         yield cluster
-
-
-@pytest.fixture
-def connected(world: World, kube: Kube, clock: Clock) -> Iterator[Connected]:
-    with Connected(world, kube, clock) as both:
-        yield both
 
 
 def status(connected: Connected, cluster_id: str) -> dict[str, Any]:

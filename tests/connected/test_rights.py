@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from env.clock import Clock, clocked_world
-from env.connected import OPTIONS, Connected
-from env.full import World
+from env.clock import Clock
+from env.connected import Connected
 from env.kube import Kube
 from env.kube.nodes import machine
-from env.places import TOP
+from env.places import TOP, Scratch
 from env.wait import until
 
 JSON = dict[str, Any]
@@ -25,31 +24,14 @@ RULES = {"nodes": "nodes", "control plane": "pods", "identity": "namespaces", "r
 
 
 @pytest.fixture(scope="module")
-def clocked() -> Iterator[tuple[World, Clock]]:
-    with clocked_world("r", options=OPTIONS) as both:
-        yield both
-
-
-@pytest.fixture(scope="module")
-def world(clocked: tuple[World, Clock]) -> World:
-    return clocked[0]
-
-
-@pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
+def kube(scratch: Scratch) -> Iterator[Kube]:
     """Of these tests alone: they take rights from everybody."""
-    with Kube(world.scratch, "trimmed", has_controllers=True) as cluster:
+    with Kube(scratch, "trimmed", has_controllers=True) as cluster:
         cluster.kubectl("create", "clusterrolebinding", "discovery-of-controllers", "--clusterrole=system:discovery",
                         "--user=system:kube-controller-manager", "--group=system:serviceaccounts:kube-system")
         for name in DEFAULTS:
             cluster.kubectl("delete", "clusterrolebinding", name, "--ignore-not-found")
         yield cluster
-
-
-@pytest.fixture
-def connected(world: World, kube: Kube, clocked: tuple[World, Clock]) -> Iterator[Connected]:
-    with Connected(world, kube, clocked[1]) as both:
-        yield both
 
 
 def roles(connected: Connected) -> list[JSON]:
@@ -142,11 +124,11 @@ def test_a_refused_watch_asks_at_once_which_right_is_missing(connected: Connecte
     assert set(connected.node_rows(cluster_id)) == {"w-1"}
 
 
-def test_a_right_that_is_lost_in_silence_is_named_within_minutes(connected: Connected, clocked: tuple[World, Clock]) -> None:
+def test_a_right_that_is_lost_in_silence_is_named_within_minutes(connected: Connected, clock: Clock) -> None:
     cluster_id = connected.connect()["cluster_id"]
     until(lambda: status(connected, cluster_id)["state"] == "ok", "a good connection")
     drop(connected, "clusterrolebindings")
-    clocked[1].advance(360, 20)
+    clock.advance(360, 20)
     wait_missing(connected, cluster_id, "disconnect: delete clusterrolebindings")
 
 

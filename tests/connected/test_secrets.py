@@ -35,21 +35,9 @@ def world() -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
-    with Kube(world.scratch, "kept", has_controllers=True) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
 def clocked() -> Iterator[tuple[World, Clock]]:
     """Another installation, whose clock goes ahead."""
     with clocked_world("sc", options=OPTIONS) as both:
-        yield both
-
-
-@pytest.fixture
-def connected(world: World, kube: Kube) -> Iterator[Connected]:
-    with Connected(world, kube) as both:
         yield both
 
 

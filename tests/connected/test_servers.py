@@ -13,13 +13,12 @@ import requests
 import yaml
 from env.connected import OPTIONS, Connected, steps_of
 from env.full import World
-from env.kube import Kube
 from env.kube.nodes import machine
 from env.kube.proxy import H1, Asked, Proxy, answer
 from env.wait import until
 
 OTHER_UID = "5d3c2f0e-1111-4222-8333-944444444444"
-STOPPED_S = 8.0  # by far less than the limits of the calls under way
+STOPPED_S = 20.0  # by far less than the limits of the calls under way
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +26,6 @@ def world() -> Iterator[World]:
     """Its calls have all the time in the world, so that it is no time-out that ends them."""
     with World("v", options={"kubernetes": {**OPTIONS["kubernetes"], "call_timeout": "60s"}}) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def kube(world: World) -> Iterator[Kube]:
-    with Kube(world.scratch, "odd", has_controllers=True) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def connected(world: World, kube: Kube) -> Iterator[Connected]:
-    with Connected(world, kube) as both:
-        yield both
 
 
 def by(proxy: Proxy) -> str:

@@ -12,11 +12,14 @@ from .clock import Clock
 from .full import World
 from .kaasd import LOOPBACK
 from .kube import Kube, KubeClient, Nodes
+from .sealing import put_secret
 from .wait import until
 
 JSON = dict[str, Any]
+ADMINS = "kubeadm:cluster-admins"
 OURS = "app.kubernetes.io/managed-by=kaas"
 OPTIONS = {"kubernetes": {"allowed_networks": [*LOOPBACK]}}
+KINDS = "clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts"
 STEPS = ["text", "address", "name", "tls", "signed_in", "version", "identity", "rights", "account", "list", "machines"]
 
 
@@ -49,13 +52,22 @@ class Connected:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         admin = self.admin
+        self.world.db.query("DELETE FROM cluster_pki", database="kaas")
+        self.unbind_admins()
         for row in list(admin.items("/v2/clusters")):
             admin.call("DELETE", f"/v2/clusters/{row['id']}/connection", params={"forget": "true"})
             admin.expect(204, "DELETE", f"/v2/clusters/{row['id']}")
-        self.kube.kubectl("delete", "nodes", "--all")
-        self.kube.kubectl("delete", "clusterrolebindings,clusterroles", "-l", OURS)
-        until(lambda: not self.account_objects(), "nothing of ours in the cluster")
         self.nodes.close()
+        self.kube.kubectl("delete", "nodes", "--all")
+        self._take_away()
+
+    def _take_away(self) -> None:
+        """What may be left of our account. The controller would take its time for a namespace: five seconds, in which nobody could connect
+        (namespaceDeletionGracePeriod in k8s.io/kubernetes, pkg/controller/namespace)."""
+        self.kube.kubectl("delete", f"{KINDS},namespaces", "-A", "-l", OURS, "--ignore-not-found", "--wait=false")
+        for row in self.kube.api.get("/api/v1/namespaces", labelSelector=OURS)["items"]:
+            self.kube.api.ask("PUT", f"/api/v1/namespaces/{row['metadata']['name']}/finalize", {**row, "spec": {"finalizers": []}})
+        until(lambda: not self.account_objects(), "nothing of ours in the cluster")
 
     # through the API
 
@@ -68,6 +80,26 @@ class Connected:
         assert answer.status_code == 201, answer.text
         told: JSON = answer.json()
         return told
+
+    def make(self, name: str = "prod") -> str:
+        """A connected cluster that counts as made by kaasd: its CA is kept, and the group that kubeadm binds is bound. The id."""
+        cluster_id = str(self.connect(name)["cluster_id"])
+        ca, db = self.kube.ca, self.world.db
+        pem = ca.ca_file.read_text()
+        db.query("INSERT INTO cluster_pki (cluster_id, ca_pem, etcd_ca_pem, front_proxy_ca_pem, accounts_public_pem, not_after_ms,"
+                 " created_at_ms, version_no) VALUES (%s, %s, %s, %s, 'not needed here', 1, 1, 1)",
+                 cluster_id, pem, pem, pem, database="kaas")
+        for purpose in ("ca-key", "etcd-ca-key", "front-proxy-ca-key", "accounts-key"):
+            put_secret(db, (self.world.kaasd.folder / "master.key").read_bytes(), "cluster_pki", cluster_id, purpose, ca.key_pem)
+        self.bind_admins()
+        return cluster_id
+
+    def bind_admins(self) -> None:
+        """As kubeadm does."""
+        self.kube.kubectl("create", "clusterrolebinding", ADMINS, "--clusterrole=cluster-admin", f"--group={ADMINS}")
+
+    def unbind_admins(self) -> None:
+        self.kube.kubectl("delete", "clusterrolebinding", ADMINS, "--ignore-not-found")
 
     def typed(self, name: str, **more: Any) -> str:
         """The id of a record that somebody types."""
@@ -100,8 +132,7 @@ class Connected:
 
     def account_objects(self) -> list[str]:
         """All that kaasd has made in the cluster, as kubectl names it."""
-        kinds = "clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,namespaces"
-        told = self.kube.kubectl("get", kinds, "-A", "-l", OURS, "-o",
+        told = self.kube.kubectl("get", f"{KINDS},namespaces", "-A", "-l", OURS, "-o",
                                  "jsonpath={range .items[*]}{.kind}/{.metadata.name}{'\\n'}{end}")
         return sorted(told.split())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -15,6 +16,8 @@ from .mariadb import Mariadb
 
 CHUNK_BYTES = 16 << 20
 AROUND_BYTES = 60
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+HELD = 1 << 63 | 1 << 62  # in memory, or swapped out (https://docs.kernel.org/admin-guide/mm/pagemap.html)
 NOT_READABLE = ("[vvar]", "[vsyscall]", "[vvar_vclock]")
 
 
@@ -57,10 +60,23 @@ def _regions(pid: int) -> Iterator[tuple[int, int, str]]:
             yield low, high, name
 
 
-def _read_region(memory: int, low: int, high: int) -> Iterator[bytes]:
+def _held(pages: int, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """The parts that have been touched: the rest, most of it, has no memory behind it, or is of a file as it lies on the disk."""
+    entries = array("Q", os.pread(pages, (high - low) // PAGE_BYTES * 8, low // PAGE_BYTES * 8))
+    begin = None
+    for number, entry in enumerate([*entries, 0]):
+        at = low + number * PAGE_BYTES
+        if entry & HELD and begin is None:
+            begin = at
+        elif not entry & HELD and begin is not None:
+            yield begin, at
+            begin = None
+
+
+def _read(memory: int, low: int, high: int) -> Iterator[bytes]:
     for start in range(low, high, CHUNK_BYTES):
         try:  # chunks overlap, so that nothing hides on a border
-            yield os.pread(memory, min(CHUNK_BYTES + 4096, high - start), start)
+            yield os.pread(memory, min(CHUNK_BYTES + PAGE_BYTES, high - start), start)
         except OSError:
             return
 
@@ -68,13 +84,15 @@ def _read_region(memory: int, low: int, high: int) -> Iterator[bytes]:
 def memory(pid: int, needles: set[bytes]) -> list[str]:
     """Searches everything the process can read."""
     found = []
-    image = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+    image, pages = (os.open(f"/proc/{pid}/{name}", os.O_RDONLY) for name in ("mem", "pagemap"))
     try:
         for low, high, name in _regions(pid):
-            for data in _read_region(image, low, high):
-                found += find(data, needles, f"{name} {low:#x}")
+            for begin, end in _held(pages, low, high):
+                for data in _read(image, begin, end):
+                    found += find(data, needles, f"{name} {begin:#x}")
     finally:
         os.close(image)
+        os.close(pages)
     return found
 
 

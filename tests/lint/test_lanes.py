@@ -1,4 +1,4 @@
-"""The two lanes of scripts/check: what waits for what, who is nice, and that nothing that failed behind is lost."""
+"""The three lanes of scripts/check: what waits for what, who is nice, and that nothing that failed behind is lost."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from checks.counts import Count
 from checks.lanes import run_in_lanes
 from checks.run import NICE, Result
-from checks.suites import Suite
+from checks.suites import Suite, once
 
 
 class Story:
@@ -66,6 +66,45 @@ def test_only_what_is_behind_is_nice(story: Story) -> None:
     run_in_lanes([story.suite("slow"), story.suite("asan", build=story.build("asan-build")), story.suite("tidy", behind=True)], nothing)
     assert story.nice["tidy"] == story.nice["asan-build"] == max(own, NICE)
     assert story.nice["slow"] == story.nice["asan"] == own
+
+
+def test_what_is_beside_runs_meanwhile_once_its_build_is_there(story: Story) -> None:
+    """Each of the two in front and beside ends when the other has begun."""
+    begun = {"integration": threading.Event(), "kube": threading.Event()}
+
+    def meets(own: str, other: str) -> Callable[[], Count]:
+        def run() -> Count:
+            story.tell(own)
+            begun[own].set()
+            return Count(1) if begun[other].wait(60) else Count(failed=[own])
+
+        return run
+
+    suites = [Suite("integration", "", meets("integration", "kube"), "landing"),
+              Suite("kube", "", meets("kube", "integration"), "landing", build=story.build("kube-build"), beside=True),
+              story.suite("connected", beside=True), story.suite("tidy", behind=True)]
+    assert run_in_lanes(suites, nothing) == Count(4)
+    assert story.before("kube-build", "kube") and story.before("kube", "connected")
+    assert story.nice["connected"] == os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_a_build_that_two_ask_for_is_made_once() -> None:
+    made: list[int] = []
+    is_asked = threading.Event()
+
+    def build() -> tuple[Path, Result]:
+        made.append(1)
+        is_asked.wait(60)
+        return Path(), Result(0, Path())
+
+    asked = once(build)
+    both = [threading.Thread(target=asked) for _ in range(2)]
+    for one in both:
+        one.start()
+    is_asked.set()
+    for one in both:
+        one.join()
+    assert asked()[1].ok and made == [1]
 
 
 def test_what_is_behind_runs_alone_too(story: Story) -> None:

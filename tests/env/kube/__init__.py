@@ -1,6 +1,7 @@
 """Real Kubernetes without machines: etcd, API server and controller manager on loopback, and nodes that a test writes. README.md tells
 how to use it."""
 # SPDX-License-Identifier: GPL-3.0-or-later
+from .admin_probe import AdminProbe
 from .balancer import Balancer
 from .client import KubeClient, Refused
 from .etcd import Etcd
@@ -10,4 +11,5 @@ from .proxy import Proxy
 from .replay import Replay, record
 from .server import Kube
 
-__all__ = ["Balancer", "Etcd", "Kube", "KubeClient", "NodeShape", "Nodes", "Proxy", "Refused", "Replay", "WatchProbe", "record"]
+__all__ = ["AdminProbe", "Balancer", "Etcd", "Kube", "KubeClient", "NodeShape", "Nodes", "Proxy", "Refused", "Replay", "WatchProbe",
+           "record"]

@@ -52,9 +52,9 @@ class Member:
     def runs(self) -> bool:
         return self._process is not None
 
-    def spawn(self) -> None:
-        """Begins to run; `Etcd.wait_healthy` waits."""
-        self._process = Process(self.name, self._command(), self.etcd.log)
+    def spawn(self, *, is_further: bool = False) -> None:
+        """Begins to run; `Etcd.wait_healthy` waits. `is_further`: beside members that run, which know it."""
+        self._process = Process(self.name, [*self._command(), *(["--initial-cluster-state=existing"] if is_further else [])], self.etcd.log)
 
     def start(self) -> None:
         """Runs again, with the data that it had; returns when it has a leader."""

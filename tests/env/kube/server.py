@@ -25,6 +25,10 @@ from .programs import kube_program, pinned, tested_module
 ADMIN = "admin"
 ADMINS = "system:masters"  # may do everything, whatever roles there are
 CONTROLLERS = "system:kube-controller-manager"
+# Those of forty whose work shows where nothing runs. They are at work half a second after their start; all forty take five.
+NODE_LIFECYCLE = "node-lifecycle-controller"
+CONTROLLERS_OF_USE = ("clusterrole-aggregation-controller", "garbage-collector-controller", "namespace-controller", NODE_LIFECYCLE,
+                      "root-ca-certificate-publisher-controller", "serviceaccount-controller")
 # All of 127.0.0.0/8 is this machine; the certificate is for the first of them, so that a server can move.
 ADDRESSES = tuple(f"127.0.0.{last}" for last in range(1, 10))
 SERVICES = "10.96.0.0/16"
@@ -53,14 +57,15 @@ class Kube:
     def __init__(self, scratch: Scratch, name: str = "kube", *, module: str = "", etcd: Etcd | None = None,
                  prefix: str = "/registry", members: int = 1, has_controllers: bool = False,
                  people: Mapping[str, Sequence[str]] | None = None, options: Sequence[str] = (),
-                 controller_options: Sequence[str] = (), twin: Kube | None = None) -> None:
+                 controllers: Sequence[str] = CONTROLLERS_OF_USE, controller_options: Sequence[str] = (),
+                 twin: Kube | None = None) -> None:
         self.name = name
         self.module = module or tested_module()
         self.folder = scratch.path / name
         self.host, self.port = ADDRESSES[0], free_port()
-        self.options, self.controller_options = options, controller_options
+        self.options, self.controller_options = options, [f"--controllers={','.join(controllers)}", *controller_options]
         self.prefix = prefix
-        self.people = {ADMIN: (ADMINS,), **(people or {})}
+        self.people = twin.people if twin else {ADMIN: (ADMINS,), **(people or {})}
         self.tokens = twin.tokens if twin else {who: f"{who}-{secrets.token_hex(16)}" for who in self.people}
         self._log = scratch.log
         self._process: Process | None = None
