@@ -22,6 +22,8 @@ src_port_libport_a_SOURCES = \
     src/port/net_policy.h \
     src/port/passwd.c \
     src/port/passwd.h \
+    src/port/pki.c \
+    src/port/pki.h \
     src/port/protobuf.c \
     src/port/protobuf.h \
     src/port/seal.c \
@@ -35,6 +37,8 @@ src_port_libport_a_SOURCES = \
     src/port/x509_chain.c \
     src/port/x509_chain.h \
     src/port/x509_look.c \
+    src/port/x509_parts.c \
+    src/port/x509_parts.h \
     src/port/xml.c \
     src/port/xml.h \
     src/port/yaml.c \

@@ -253,18 +253,25 @@ static int wait_connected(int fd, long timeout_ms) {
     return n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len) ? errno : why;
 }
 
-int net_connect(const char *address, unsigned port, long timeout_ms, int *out) {
+/* A socket in *out, closed by the caller, for which connecting has ended or (EINPROGRESS) begun. */
+static int begin_connecting(const char *address, unsigned port, int *out) {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     struct addrinfo *to = NULL;
     char service[8];
-    int fd, why = 0;
+    int why = 0;
     (void)snprintf(service, sizeof(service), "%u", port);
+    *out = -1;
     if (getaddrinfo(address, service, &hints, &to))
         return EINVAL;
-    fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen))
+    *out = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (*out < 0 || connect(*out, to->ai_addr, to->ai_addrlen))
         why = errno;
     freeaddrinfo(to);
+    return why;
+}
+
+int net_connect(const char *address, unsigned port, long timeout_ms, int *out) {
+    int fd, why = begin_connecting(address, port, &fd);
     if (why == EINPROGRESS)
         why = wait_connected(fd, timeout_ms);
     if (!why)
@@ -272,6 +279,25 @@ int net_connect(const char *address, unsigned port, long timeout_ms, int *out) {
     else if (fd >= 0)
         (void)close(fd);
     return why;
+}
+
+static void try_some(struct net_try *tries, size_t count, long timeout_ms) {
+    const int64_t until_ms = clock_mono_ms() + timeout_ms;
+    int fds[NET_TRIES_AT_ONCE];
+    for (size_t i = 0; i < count; i++)
+        tries[i].why = begin_connecting(tries[i].address, tries[i].port, &fds[i]);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t left_ms = until_ms - clock_mono_ms();
+        if (tries[i].why == EINPROGRESS)
+            tries[i].why = wait_connected(fds[i], left_ms > 0 ? (long)left_ms : 0);
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    }
+}
+
+void net_try_ports(struct net_try *tries, size_t count, long timeout_ms) {
+    for (size_t at = 0; at < count; at += NET_TRIES_AT_ONCE)
+        try_some(tries + at, count - at < NET_TRIES_AT_ONCE ? count - at : NET_TRIES_AT_ONCE, timeout_ms);
 }
 
 int net_probe_port(const char *address, unsigned port, long timeout_ms, struct err *err) {

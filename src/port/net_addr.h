@@ -64,5 +64,15 @@ int net_connect(const char *address, unsigned port, long timeout_ms, int *out);
  * ERR_INVALID (not a numeric address). */
 int net_probe_port(const char *address, unsigned port, long timeout_ms, struct err *err);
 
+/* One of many ports that are tried at once. */
+struct net_try {
+    char address[NET_ADDRESS_BYTES]; /* numeric */
+    unsigned port;
+    int why; /* what came of it: 0 if a connection was made (and closed again), or an errno as of net_connect */
+};
+/* Makes a TCP connection to each, NET_TRIES_AT_ONCE at a time, and waits `timeout_ms` for those. */
+#define NET_TRIES_AT_ONCE 128
+void net_try_ports(struct net_try *tries, size_t count, long timeout_ms);
+
 /* True if both texts are the same numeric address, also when one is IPv4 and the other the same IPv4 mapped into IPv6. */
 bool net_same_address(const char *a, const char *b);

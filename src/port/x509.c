@@ -17,14 +17,8 @@
 #include "secret.h"
 #include "str.h"
 #include "strbuf.h"
-#include "uuid.h"
+#include "x509_parts.h"
 
-#define TEXT_BYTES_MAX (64U * 1024U) /* of one printed part of a certificate */
-
-CLEANUP_DEFINE(BIO, BIO_free_all);
-CLEANUP_DEFINE(X509, X509_free);
-CLEANUP_DEFINE(EVP_PKEY, EVP_PKEY_free);
-CLEANUP_DEFINE(GENERAL_NAMES, GENERAL_NAMES_free);
 CLEANUP_DEFINE(X509_STORE, X509_STORE_free);
 CLEANUP_DEFINE(X509_STORE_CTX, X509_STORE_CTX_free);
 
@@ -48,26 +42,12 @@ void x509_thumbprint_text(const uint8_t sha256[X509_SHA256_BYTES], char *out) {
     out[-1] = '\0';
 }
 
-/* What was written to a memory BIO, as text of its own; NULL without memory or if too long. No printf, which leaves
- * copies: it may be a key. */
-static char *bio_text(BIO *bio) {
-    char *data = NULL, *text;
-    long n = BIO_get_mem_data(bio, &data);
-    text = n < 0 || n > (long)TEXT_BYTES_MAX ? NULL : malloc((size_t)n + 1);
-    if (!text)
-        return NULL;
-    if (n)
-        memcpy(text, data, (size_t)n);
-    text[n] = '\0';
-    return text;
-}
-
 static char *x509_name_text(const X509_NAME *name) {
     _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
     /* RFC 2253 with UTF-8 left readable; control characters are escaped */
     if (!bio || X509_NAME_print_ex(bio, name, 0, (XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB)) < 0)
         return NULL;
-    return bio_text(bio);
+    return x509_bio_text(bio);
 }
 
 static void print_address(BIO *bio, const ASN1_OCTET_STRING *address) {
@@ -102,12 +82,7 @@ static char *san_text(const X509 *cert) {
         else
             print_address(bio, name->d.iPAddress);
     }
-    return bio_text(bio);
-}
-
-static char *pem_text(X509 *cert) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_mem());
-    return bio && PEM_write_bio_X509(bio, cert) == 1 ? bio_text(bio) : NULL;
+    return x509_bio_text(bio);
 }
 
 static int64_t time_ms(const ASN1_TIME *at) {
@@ -120,7 +95,7 @@ int x509_describe(X509 *cert, struct x509_info *out, struct err *err) {
         .subject = x509_name_text(X509_get_subject_name(cert)),
         .issuer = x509_name_text(X509_get_issuer_name(cert)),
         .san = san_text(cert),
-        .pem = pem_text(cert),
+        .pem = x509_cert_text(cert),
         .not_before_ms = time_ms(X509_get0_notBefore(cert)),
         .not_after_ms = time_ms(X509_get0_notAfter(cert)),
     };
@@ -181,11 +156,11 @@ int x509_bundle(const char *pem, char **out, struct err *err) {
     _cleanup_(BIO_free_all) BIO *bio = x509_open_pem(pem, X509_PEM_CERTIFICATES, NULL);
     _cleanup_strbuf_ struct strbuf all;
     size_t count = 0;
-    strbuf_init(&all, X509_BUNDLE_MAX * TEXT_BYTES_MAX);
+    strbuf_init(&all, X509_BUNDLE_MAX * X509_TEXT_BYTES_MAX);
     if (!bio)
         return err_set(err, ERR_NOMEM, "out of memory");
     for (X509 *cert; count <= X509_BUNDLE_MAX && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)); count++) {
-        _cleanup_free_ char *text = pem_text(cert);
+        _cleanup_free_ char *text = x509_cert_text(cert);
         X509_free(cert);
         if (!text)
             return err_set(err, ERR_UNPROCESSABLE, "certificate %zu is too long, or there is no memory for it", count + 1);
@@ -294,22 +269,6 @@ int x509_end_point_binding(const char *pem, uint8_t *out, size_t max, size_t *n,
 
 /* -- certificates: making our own ---------------------------------------------------------------------------------- */
 
-#define SERIAL_BYTES 16
-#define CLOCK_SLACK_S 300 /* peers whose clock is a little behind */
-
-CLEANUP_DEFINE(X509_EXTENSION, X509_EXTENSION_free);
-
-/* RFC 5280 4.1.2.2: positive, at most 20 octets. */
-static bool set_serial(X509 *cert) {
-    uint8_t raw[SERIAL_BYTES];
-    random_bytes(raw, sizeof(raw));
-    raw[0] = (uint8_t)((raw[0] & 0x7F) | 0x40);
-    BIGNUM *number = BN_bin2bn(raw, sizeof(raw), NULL);
-    bool is_set = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
-    BN_free(number);
-    return is_set;
-}
-
 static bool set_names(X509 *cert, const struct x509_request *r) {
     X509_NAME *name = X509_get_subject_name(cert);
     if (r->organization && X509_NAME_add_entry_by_txt(name, "O", MBSTRING_UTF8, (const uint8_t *)r->organization, -1, -1, 0) != 1)
@@ -318,49 +277,16 @@ static bool set_names(X509 *cert, const struct x509_request *r) {
            X509_set_issuer_name(cert, name) == 1;
 }
 
-static bool add_extension(X509 *cert, int nid, const char *value) {
-    X509V3_CTX ctx;
-    X509V3_set_ctx_nodb(&ctx);
-    X509V3_set_ctx(&ctx, cert, cert, NULL, NULL, 0);
-    _cleanup_(X509_EXTENSION_free) X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
-    return extension && X509_add_ext(cert, extension, -1) == 1;
-}
-
-/* Built name by name: the text form of OpenSSL's configuration gives commas and colons a meaning. */
-static bool add_san(X509 *cert, const char *const *san) {
-    _cleanup_(GENERAL_NAMES_free) GENERAL_NAMES *names = GENERAL_NAMES_new();
-    for (; names && *san; san++) {
-        bool is_dns = str_starts(*san, "DNS:");
-        if ((!is_dns && !str_starts(*san, "IP:")) || str_has_control(*san))
-            return false;
-        const char *value = strchr(*san, ':') + 1;
-        GENERAL_NAME *name = *value ? a2i_GENERAL_NAME(NULL, NULL, NULL, is_dns ? GEN_DNS : GEN_IPADD, value, 0) : NULL;
-        if (!name)
-            return false;
-        if (!sk_GENERAL_NAME_push(names, name)) {
-            GENERAL_NAME_free(name);
-            return false;
-        }
-    }
-    return names && X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, 0) == 1;
-}
-
 static bool x509_fill(X509 *cert, EVP_PKEY *key, const struct x509_request *r) {
     bool has_san = r->san && r->san[0];
-    return X509_set_version(cert, X509_VERSION_3) == 1 && set_serial(cert) && set_names(cert, r) &&
-           X509_gmtime_adj(X509_getm_notBefore(cert), -CLOCK_SLACK_S) &&
+    return X509_set_version(cert, X509_VERSION_3) == 1 && x509_set_serial(cert) && set_names(cert, r) &&
+           X509_gmtime_adj(X509_getm_notBefore(cert), -X509_CLOCK_SLACK_S) &&
            X509_time_adj_ex(X509_getm_notAfter(cert), r->valid_days, 0, NULL) && X509_set_pubkey(cert, key) == 1 &&
-           add_extension(cert, NID_basic_constraints, "critical,CA:FALSE") &&
-           add_extension(cert, NID_key_usage, "critical,digitalSignature,keyEncipherment") &&
-           add_extension(cert, NID_ext_key_usage, r->is_server ? "serverAuth" : "clientAuth") &&
-           add_extension(cert, NID_subject_key_identifier, "hash") && (!has_san || add_san(cert, r->san)) &&
+           x509_add_extension(cert, cert, NID_basic_constraints, "critical,CA:FALSE") &&
+           x509_add_extension(cert, cert, NID_key_usage, "critical,digitalSignature,keyEncipherment") &&
+           x509_add_extension(cert, cert, NID_ext_key_usage, r->is_server ? "serverAuth" : "clientAuth") &&
+           x509_add_extension(cert, cert, NID_subject_key_identifier, "hash") && (!has_san || x509_add_san(cert, r->san)) &&
            X509_sign(cert, key, EVP_sha256()) > 0;
-}
-
-/* Out of a BIO whose memory OpenSSL clears. */
-static char *x509_write_key(EVP_PKEY *key) {
-    _cleanup_(BIO_free_all) BIO *bio = BIO_new(BIO_s_secmem());
-    return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) == 1 ? bio_text(bio) : NULL;
 }
 
 int x509_make_self_signed(const struct x509_request *request, char **cert_pem, char **key_pem, struct err *err) {
@@ -370,8 +296,8 @@ int x509_make_self_signed(const struct x509_request *request, char **cert_pem, c
     ERR_clear_error();
     if (!is_made)
         return err_set(err, ERR_INTERNAL, "a certificate for \"%s\" could not be made", request->common_name);
-    _cleanup_free_ char *cert_text = pem_text(cert);
-    _cleanup_secret_ char *key_text = x509_write_key(key);
+    _cleanup_free_ char *cert_text = x509_cert_text(cert);
+    _cleanup_secret_ char *key_text = x509_key_text(key);
     if (!cert_text || !key_text)
         return err_set(err, ERR_NOMEM, "out of memory");
     *cert_pem = STEAL(cert_text);

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -69,6 +70,22 @@ static void an_open_port_is_open_and_a_closed_one_refuses(void **state) {
     assert_int_equal(close(fd), 0);
 }
 
+static void many_ports_are_tried_at_once(void **state) {
+    unsigned open_port, closed_port;
+    int open_fd = make_socket(300, &open_port), closed_fd = make_socket(-1, &closed_port);
+    struct net_try tries[2 * NET_TRIES_AT_ONCE + 1];
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(tries); i++) {
+        tries[i] = (struct net_try){.port = i % 2 ? open_port : closed_port, .why = -1};
+        (void)snprintf(tries[i].address, sizeof(tries[i].address), "%s", i == 4 ? "nonsense" : "127.0.0.1");
+    }
+    net_try_ports(tries, UNIT_COUNT(tries), LIMIT_MS);
+    for (size_t i = 0; i < UNIT_COUNT(tries); i++)
+        assert_int_equal(tries[i].why, i == 4 ? EINVAL : i % 2 ? 0 : ECONNREFUSED);
+    (void)close(open_fd);
+    (void)close(closed_fd);
+}
+
 static void a_name_is_no_address(void **state) {
     (void)state;
     assert_int_equal(net_probe_port("localhost", 443, LIMIT_MS, NULL), ERR_INVALID);
@@ -94,9 +111,10 @@ static void the_same_address_in_other_words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_its_own_name),     cmocka_unit_test(a_name_that_does_not_exist_is_told),
-        cmocka_unit_test(nobody_waits_longer_than_asked), cmocka_unit_test(an_open_port_is_open_and_a_closed_one_refuses),
-        cmocka_unit_test(a_name_is_no_address),           cmocka_unit_test(the_same_address_in_other_words),
+        cmocka_unit_test(an_address_is_its_own_name),      cmocka_unit_test(a_name_that_does_not_exist_is_told),
+        cmocka_unit_test(nobody_waits_longer_than_asked),  cmocka_unit_test(an_open_port_is_open_and_a_closed_one_refuses),
+        cmocka_unit_test(many_ports_are_tried_at_once),    cmocka_unit_test(a_name_is_no_address),
+        cmocka_unit_test(the_same_address_in_other_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
