@@ -4,6 +4,8 @@ src_model_libmodel_a_SOURCES = \
     src/model/access/audit.c \
     src/model/access/audit.h \
     src/model/access/audit_actions.def \
+    src/model/provision/bundle.c \
+    src/model/provision/bundle.h \
     src/model/core/change.c \
     src/model/core/change.h \
     src/model/cluster/cluster.c \
@@ -28,6 +30,8 @@ src_model_libmodel_a_SOURCES = \
     src/model/kubernetes/kube_reasons.def \
     src/model/kubernetes/kube_version.c \
     src/model/kubernetes/kube_version.h \
+    src/model/kubernetes/kube_volume.c \
+    src/model/kubernetes/kube_volume.h \
     src/model/access/ldap_source.c \
     src/model/access/ldap_source.h \
     src/model/core/cluster_state.c \
@@ -43,12 +47,22 @@ src_model_libmodel_a_SOURCES = \
     src/model/core/remote_status.c \
     src/model/core/remote_status.h \
     src/model/access/permission.def \
+    src/model/provision/cluster_spec.c \
+    src/model/provision/cluster_spec.h \
+    src/model/provision/made_cluster.c \
+    src/model/provision/made_cluster.h \
     src/model/vsphere/platform.c \
     src/model/vsphere/platform.h \
     src/model/access/policy.c \
     src/model/access/policy.h \
     src/model/access/principal.c \
     src/model/access/principal.h \
+    src/model/provision/address_range.c \
+    src/model/provision/address_range.h \
+    src/model/provision/machine.c \
+    src/model/provision/machine.h \
+    src/model/provision/provider.c \
+    src/model/provision/provider.h \
     src/model/cluster/rollup.c \
     src/model/cluster/rollup.h \
     src/model/access/service_account.c \
