@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "err.h"
 #include "kube_node.h"
+#include "kube_volume.h"
 #include "strbuf.h"
 
 #define K8S_ENVELOPE "k8s"  /* with its NUL: what an object in protobuf begins with */
@@ -93,3 +94,7 @@ extern const struct k8s_codec k8s_codec_protobuf, k8s_codec_json;
 /* Reads a Status, in whichever form it came: an API server answers in the form that was asked for, what stands before it often in JSON. Never fails, as
  * read_status. */
 void k8s_status_read(const void *bytes, size_t n, struct k8s_status *out);
+
+/* Reads a list of volumes in JSON, the first KUBE_VOLUMES_MAX of it; one that says that it goes on is cut. *out is given back by kube_volumes_done, and written on success
+ * only. ERR_PROTOCOL: not a PersistentVolumeList, a volume without a name; ERR_TOO_LARGE, ERR_NOMEM. */
+int k8s_volumes_read(const void *bytes, size_t n, struct kube_volumes *out, struct err *err);

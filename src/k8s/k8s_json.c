@@ -1,5 +1,6 @@
 /* Lists and events of an API server as JSON: for servers, and for proxies before them, that do not speak protobuf. Layer 2 (k8s); pure.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
@@ -163,6 +164,61 @@ static int k8s_json_read_nodes(const void *bytes, size_t n, int (*on_node)(void 
         rc = in.rc ? in.rc : k8s_json_take_node(item, on_node, arg, err);
     }
     return rc ? rc : k8s_told_make_list(&told, meta, err);
+}
+
+/* -- volumes ---------------------------------------------------------------------------------------------------------------- */
+
+static int k8s_json_take_volume(const json_t *item, struct kube_volume *out, struct err *err) {
+    struct k8s_json_reader in = {.err = err};
+    const json_t *spec = k8s_json_member(&in, item, "spec", JSON_OBJECT);
+    const json_t *claim = k8s_json_member(&in, spec, "claimRef", JSON_OBJECT);
+    const struct k8s_told_volume told = {
+        .name = k8s_json_text(&in, k8s_json_member(&in, item, "metadata", JSON_OBJECT), "name"),
+        .claim_namespace = k8s_json_text(&in, claim, "namespace"),
+        .claim = k8s_json_text(&in, claim, "name"),
+        .capacity = k8s_json_text(&in, k8s_json_member(&in, spec, "capacity", JSON_OBJECT), "storage"),
+        .handle = k8s_json_text(&in, k8s_json_member(&in, spec, "csi", JSON_OBJECT), "volumeHandle"),
+    };
+    return in.rc ? in.rc : k8s_told_make_volume(&told, out, err);
+}
+
+static int k8s_json_take_volumes(const json_t *list, struct kube_volumes *out, struct err *err) {
+    struct k8s_json_reader in = {.err = err};
+    const json_t *items = k8s_json_member(&in, list, "items", JSON_ARRAY);
+    const struct str_span more = k8s_json_text(&in, k8s_json_member(&in, list, "metadata", JSON_OBJECT), "continue");
+    const size_t count = json_array_size(items) < KUBE_VOLUMES_MAX ? json_array_size(items) : KUBE_VOLUMES_MAX;
+    if (in.rc)
+        return in.rc;
+    out->is_cut = more.n || count < json_array_size(items);
+    out->items = calloc(count + 1, sizeof(*out->items));
+    if (!out->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    for (int rc; out->count < count;) {
+        const json_t *item = k8s_json_item(&in, items, out->count);
+        rc = in.rc ? in.rc : k8s_json_take_volume(item, &out->items[out->count++], err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int k8s_volumes_read(const void *bytes, size_t n, struct kube_volumes *out, struct err *err) {
+    _cleanup_done_(kube_volumes_done) struct kube_volumes volumes = {.count = 0};
+    struct k8s_json_reader in = {.err = err};
+    _cleanup_json_ json_t *list = NULL;
+    if (n > K8S_PAGE_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the list is larger than %u bytes", K8S_PAGE_BYTES_MAX);
+    int rc = k8s_json_parse(bytes, n, &list, err);
+    if (rc)
+        return rc;
+    if (!k8s_json_is_kind(&in, list, "PersistentVolumeList"))
+        return in.rc ? in.rc : err_set(err, ERR_PROTOCOL, "an object is no PersistentVolumeList of v1");
+    rc = k8s_json_take_volumes(list, &volumes, err);
+    if (rc)
+        return rc;
+    *out = volumes;
+    volumes = (struct kube_volumes){.count = 0};
+    return 0;
 }
 
 /* -- a watch ---------------------------------------------------------------------------------------------------------------- */

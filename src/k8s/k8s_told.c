@@ -143,6 +143,27 @@ int k8s_told_make_node(const struct k8s_told_node *told, struct kube_node *out, 
     return 0;
 }
 
+/* "namespace/name", of a claim that has both. */
+static bool k8s_told_copy_claim(const struct k8s_told_volume *told, char **out) {
+    _cleanup_free_ char *namespace = NULL, *name = NULL;
+    if (!k8s_told_copy(told->claim_namespace, KUBE_NAME_BYTES_MAX, &namespace) ||
+        !k8s_told_copy(told->claim, KUBE_NAME_BYTES_MAX, &name))
+        return false;
+    if (!namespace || !name)
+        return true;
+    *out = str_format("%s/%s", namespace, name);
+    return *out;
+}
+
+int k8s_told_make_volume(const struct k8s_told_volume *told, struct kube_volume *out, struct err *err) {
+    if (!k8s_told_is_name(told->name))
+        return err_set(err, ERR_PROTOCOL, "a volume has no name, or one that no object of Kubernetes has");
+    const bool is_done = k8s_told_copy(told->name, KUBE_NAME_BYTES_MAX, &out->name) && k8s_told_copy_claim(told, &out->claim) &&
+                         k8s_told_copy(told->capacity, KUBE_TEXT_BYTES_MAX, &out->capacity) &&
+                         k8s_told_copy(told->handle, KUBE_TEXT_BYTES_MAX, &out->handle);
+    return is_done ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
 int k8s_told_make_version(struct str_span version, const char *of, char out[K8S_VERSION_BYTES_MAX + 1], struct err *err) {
     if (!k8s_told_is_visible(version, K8S_VERSION_BYTES_MAX))
         return err_set(err, ERR_PROTOCOL, "the %s has no resourceVersion, or one that is not 1 to %u visible characters", of,

@@ -32,6 +32,10 @@ struct k8s_told_status {
     int64_t code, retry_after_s;
 };
 
+struct k8s_told_volume {
+    struct str_span name, claim_namespace, claim, capacity, handle;
+};
+
 /* Note one label, annotation, address or condition of a node, if KaaS reads it. Of what comes twice the first counts, as for Kubernetes' own programs. */
 void k8s_told_label(struct k8s_told_node *told, struct str_span key);
 void k8s_told_annotation(struct k8s_told_node *told, struct str_span key, struct str_span value);
@@ -41,6 +45,10 @@ void k8s_told_condition(struct k8s_told_node *told, const struct k8s_told_condit
 /* Makes the record: names are checked, texts cleaned and cut, a time outside 1970 to 9999 counts as none. *out, which kube_node_done frees, is written on
  * success only. ERR_PROTOCOL (no name, no uid, or one that is none), ERR_NOMEM. */
 int k8s_told_make_node(const struct k8s_told_node *told, struct kube_node *out, struct err *err);
+
+/* Makes the record of a volume, as k8s_told_make_node; *out is zero at first, and given back by kube_volumes_done with its list in any case. ERR_PROTOCOL (no name, or one that
+ * is none), ERR_NOMEM. */
+int k8s_told_make_volume(const struct k8s_told_volume *told, struct kube_volume *out, struct err *err);
 
 /* Takes over a resource version: 1 to K8S_VERSION_BYTES_MAX visible ASCII characters, else ERR_PROTOCOL. `of` is what it belongs to ("list"). */
 int k8s_told_make_version(struct str_span version, const char *of, char out[K8S_VERSION_BYTES_MAX + 1], struct err *err);

@@ -17,6 +17,7 @@
 #include "cleanup.h"
 #include "err.h"
 #include "limits.h"
+#include "strbuf.h"
 
 #define KUBECONFIG_BYTES_MAX KAAS_KUBECONFIG_BYTES_MAX
 #define KUBECONFIG_CONTEXTS_MAX 1000U
@@ -41,6 +42,15 @@ struct kubeconfig {
 int kubeconfig_parse(const char *text, size_t n, const char *context, int64_t now_ms, struct kubeconfig *out, struct err *err);
 void kubeconfig_done(struct kubeconfig *config); /* wipes token and key; NULL and a zeroed struct are allowed */
 #define _cleanup_kubeconfig_ _cleanup_done_(kubeconfig_done)
+
+/* What a new one is to hold, all of it; names without control characters. Borrowed. */
+struct kubeconfig_new {
+    const char *context, *cluster_name, *user_name;
+    const char *url, *ca_pem;
+    const char *client_cert_pem, *client_key_pem;
+};
+/* Appends it as kubeconfig_parse reads it and kubectl takes it; `out` holds a secret then. ERR_TOO_LARGE, ERR_NOMEM. */
+int kubeconfig_write(const struct kubeconfig_new *config, struct strbuf *out, struct err *err);
 
 /* The contexts of a kubeconfig, to choose from: whether one can be used is told by kubeconfig_parse. */
 struct kubeconfig_contexts {

@@ -24,11 +24,16 @@ $(src_k8s_libkubernetes_a_OBJECTS): src/k8s/gen/kubernetes.stamp
 noinst_LIBRARIES += src/k8s/libk8s.a
 src_k8s_libk8s_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem src/k8s/gen $(SEE_MODEL) -iquote $(top_srcdir)/src/k8s
 src_k8s_libk8s_a_SOURCES = \
+    src/k8s/etcd_client.c \
+    src/k8s/etcd_client.h \
+    src/k8s/etcd_decode.c \
     src/k8s/k8s.h \
     src/k8s/k8s_client.c \
     src/k8s/k8s_codec.c \
     src/k8s/k8s_codec.h \
     src/k8s/k8s_json.c \
+    src/k8s/k8s_objects.c \
+    src/k8s/k8s_objects.h \
     src/k8s/k8s_private.h \
     src/k8s/k8s_protobuf.c \
     src/k8s/k8s_status.c \
@@ -37,5 +42,6 @@ src_k8s_libk8s_a_SOURCES = \
     src/k8s/k8s_watch.c \
     src/k8s/k8s_watch.h \
     src/k8s/kubeconfig.c \
-    src/k8s/kubeconfig.h
+    src/k8s/kubeconfig.h \
+    src/k8s/kubeconfig_write.c
 $(src_k8s_libk8s_a_OBJECTS): src/k8s/gen/kubernetes.stamp

@@ -256,6 +256,37 @@ static void test_names_and_a_chain(void **state) {
     assert_string_equal(admin.user_name, "kubernetes-admin");
 }
 
+/* Whatever somebody is called. */
+static void test_what_is_written_is_read(void **state) {
+    static const char *const users[] = {"kubernetes-admin", "VSPHERE.LOCAL\\ada \"x\": #1", "- é", "true"};
+    (void)state;
+    for (size_t i = 0; i < UNIT_COUNT(users); i++) {
+        _cleanup_kubeconfig_ struct kubeconfig read = {0};
+        const struct kubeconfig_new written = {.context = "u@prod",
+                                               .cluster_name = "prod",
+                                               .user_name = users[i],
+                                               .url = "https://10.9.0.10:6443",
+                                               .ca_pem = ca.cert_pem,
+                                               .client_cert_pem = client.cert_pem,
+                                               .client_key_pem = client.key_pem};
+        struct strbuf out;
+        strbuf_init_secret(&out, KUBECONFIG_BYTES_MAX);
+        assert_int_equal(kubeconfig_write(&written, &out, NULL), 0);
+        assert_int_equal(kubeconfig_parse(out.data, out.len, NULL, now_ms, &read, NULL), 0);
+        assert_string_equal(read.context, "u@prod");
+        assert_string_equal(read.cluster_name, "prod");
+        assert_string_equal(read.user_name, users[i]);
+        assert_string_equal(read.url, written.url);
+        assert_string_equal(read.ca_pem, ca.cert_pem);
+        assert_string_equal(read.client_cert_pem, client.cert_pem);
+        assert_string_equal(read.client_key_pem, client.key_pem);
+        strbuf_done(&out);
+        strbuf_init_secret(&out, 100);
+        assert_int_equal(kubeconfig_write(&written, &out, NULL), ERR_TOO_LARGE);
+        strbuf_done(&out);
+    }
+}
+
 /* -- what is refused ----------------------------------------------------------------------------------------------- */
 
 #define CONTEXT "contexts:\n- name: prod\n  context: {cluster: c, user: u}\n"
@@ -667,6 +698,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_tools_write),
         cmocka_unit_test(test_names_and_a_chain),
+        cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_only_the_chosen_context_is_judged),
