@@ -55,6 +55,21 @@ src_vim_libvim_a_SOURCES = \
     src/vim/core/vim_login.c \
     src/vim/inventory/vim_machine.c \
     src/vim/inventory/vim_machine.h \
+    src/vim/machine/vim_build.c \
+    src/vim/machine/vim_build.h \
+    src/vim/machine/vim_follow.c \
+    src/vim/machine/vim_follow.h \
+    src/vim/machine/vim_follow_private.h \
+    src/vim/machine/vim_guest_state.c \
+    src/vim/machine/vim_guest_state.h \
+    src/vim/machine/vim_guest_state_private.h \
+    src/vim/machine/vim_task.c \
+    src/vim/machine/vim_task.h \
+    src/vim/machine/vim_task_private.h \
+    src/vim/inventory/vim_object.c \
+    src/vim/inventory/vim_object.h \
+    src/vim/inventory/vim_site.c \
+    src/vim/inventory/vim_site.h \
     src/vim/core/vim_property.c \
     src/vim/core/vim_property.h \
     src/vim/session/vim_session.c \

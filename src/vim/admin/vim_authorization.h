@@ -64,6 +64,22 @@ struct vim_root_query {
 /* Sets granted[i] if the subject holds privileges[i] on the root folder, where vCenter judges global privileges. */
 int vim_check_root_privileges(struct vim_client *client, const struct vim_root_query *query, bool *granted, struct err *err);
 
+/* An object of the inventory; NULL in its place means the root folder. */
+struct vim_entity {
+    const char *type, *moref; /* "ClusterComputeResource", "domain-c7" */
+};
+
+struct vim_entity_query {
+    struct vim_subject subject;
+    const struct vim_entity *entity; /* of any type; NULL: the root folder */
+    const char *const *privileges;
+    size_t count;
+};
+
+/* Sets granted[i] if the subject holds privileges[i] on the object. *state says whether vCenter judged it; all false where it did not. */
+int vim_check_entity(struct vim_client *client, const struct vim_entity_query *query, bool *granted, enum vim_entity_state *state,
+                     struct err *err);
+
 /* -- roles: making a least-privilege one, giving it to an account, removing it ------------------------------------- */
 
 /* Makes a role with these privilege ids and gives its id, read back from the role list by name. Needs Authorization.ModifyRoles
@@ -88,11 +104,6 @@ int vim_update_role(struct vim_client *client, const struct vim_role_change *cha
 int vim_remove_role(struct vim_client *client, int role_id, bool even_if_used, struct err *err);
 
 /* -- permissions: who has which role on an object ------------------------------------------------------------------ */
-
-/* An object of the inventory; NULL in its place means the root folder. */
-struct vim_entity {
-    const char *type, *moref; /* "ClusterComputeResource", "domain-c7" */
-};
 
 /* Who has which role. */
 struct vim_permission {
@@ -124,22 +135,3 @@ int vim_list_permissions(struct vim_client *client, const struct vim_entity *ent
 /* Removes the permission of one principal from the object. Needs Authorization.ModifyPermissions there. ERR_NOT_FOUND: it has none there. */
 int vim_remove_permission(struct vim_client *client, const struct vim_entity *entity, const char *principal, bool is_group,
                           struct err *err);
-
-/* -- objects of the inventory that can have permissions, with their inventory paths ----------------------------------- */
-
-struct vim_place {
-    char *type, *moref; /* "Datacenter", "datacenter-2" */
-    char *
-        path; /* "DC0", "DC0/HX-East", "Sites/DC1/vm/KaaS": as vSphere has it, without the folder `host` that each datacenter has, and with
-                           vCenter's %2f, %5c and %25 turned back */
-};
-
-struct vim_place_list {
-    struct vim_place *items; /* by moref */
-    size_t count;
-};
-void vim_place_list_done(struct vim_place_list *list); /* frees and zeroes; NULL is allowed */
-
-/* Lists the folders, datacenters and vSphere clusters below the root folder that our session may see. Not the folders that each datacenter has by itself
- * (host, vm, ...): vCenter lets no permission stand on these. ERR_TOO_LARGE over KAAS_VIM_OBJECTS_COUNT_MAX objects. */
-int vim_list_places(struct vim_client *client, struct vim_place_list *out, struct err *err);

@@ -125,10 +125,11 @@ static int check_reply(struct vim_context *ctx, long status) {
     return vim_context_advise(ctx);
 }
 
-/* A login that arrived twice would leave a session that nobody knows of; a clone ticket is good once; an event would be there twice. */
+/* A login that arrived twice would leave a session that nobody knows of; a clone ticket is good once; an event would be there twice. A second
+ * clone would only fail, for the name's sake, and its task tell nothing of the first. */
 static bool is_once(const char *operation) {
     return str_eq(operation, "Login") || str_eq(operation, "LoginExtensionByCertificate") || str_eq(operation, "CloneSession") ||
-           str_eq(operation, "PostEvent");
+           str_eq(operation, "PostEvent") || str_eq(operation, "CloneVM_Task");
 }
 
 /* The answers to all others tell about one thing, or nothing. */

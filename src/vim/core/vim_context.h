@@ -100,6 +100,13 @@ int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long 
                  soap_call___vim25__##op(vim_call_begin((ctx), #op), (ctx)->route->url, (ctx)->action, (request), (response)), \
                  (err))
 
+/* The same of an operation whose name ends with "_Task"; `op` is what stands before. */
+#define VIM_CALL_TASK(ctx, op, request, response, err)                                                                      \
+    vim_call_end((ctx),                                                                                                     \
+                 soap_call___vim25__##op##_USCORETask(vim_call_begin((ctx), #op "_Task"), (ctx)->route->url, (ctx)->action, \
+                                                      (request), (response)),                                               \
+                 (err))
+
 /* The two halves of VIM_CALL; use the macro. */
 struct soap *vim_call_begin(struct vim_context *ctx, const char *operation);
 int vim_call_end(struct vim_context *ctx, int rc, struct err *err);

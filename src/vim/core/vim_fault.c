@@ -35,7 +35,7 @@ static const struct fault_row rows[] = {
     ROW(NotFound, OTHER, NOT_FOUND),
     ROW(UserNotFound, OTHER, NOT_FOUND),
     ROW(AlreadyExists, OTHER, EXISTS),
-    ROW(DuplicateName, OTHER, EXISTS),
+    ROW(DuplicateName, NAME_TAKEN, EXISTS),
     ROW(RemoveFailed, OTHER, CONFLICT),
     ROW(RequestCanceled, CANCELED, UPSTREAM),
     ROW(MethodNotFound, METHOD_NOT_FOUND, UPSTREAM),
@@ -44,6 +44,21 @@ static const struct fault_row rows[] = {
     ROW(InvalidLocale, OTHER, UPSTREAM),
     ROW(InvalidName, OTHER, UPSTREAM),
     ROW(InvalidState, OTHER, UPSTREAM),
+    ROW(InvalidPowerState, POWER, UPSTREAM),
+    ROW(TaskInProgress, OTHER, BUSY),
+    ROW(ConcurrentAccess, OTHER, BUSY),
+    ROW(ResourceInUse, OTHER, BUSY),
+    ROW(HostCommunication, OTHER, BUSY),
+    ROW(HostNotConnected, OTHER, BUSY),
+    ROW(InsufficientResourcesFault, OTHER, UPSTREAM),
+    ROW(InsufficientCpuResourcesFault, OTHER, UPSTREAM),
+    ROW(InsufficientMemoryResourcesFault, OTHER, UPSTREAM),
+    ROW(NoCompatibleHost, OTHER, UPSTREAM),
+    ROW(NoDiskSpace, OTHER, UPSTREAM),
+    ROW(FileFault, OTHER, UPSTREAM),
+    ROW(InvalidDatastore, OTHER, UPSTREAM),
+    ROW(VmConfigFault, OTHER, UPSTREAM),
+    ROW(ToolsUnavailable, OTHER, UPSTREAM),
     ROW(InvalidEvent, OTHER, UPSTREAM),
     ROW(InvalidProperty, OTHER, UPSTREAM),
     ROW(InvalidCollectorVersion, STALE, UPSTREAM),
@@ -57,6 +72,20 @@ static const struct fault_row rows[] = {
     ROW(VimFault, OTHER, UPSTREAM),
     ROW(RuntimeFault, OTHER, UPSTREAM),
     ROW(MethodFault, OTHER, UPSTREAM),
+};
+
+/* What people can do about a fault that has no kind of its own. */
+static const struct {
+    const char *name, *remedy;
+} remedies[] = {
+    {"InsufficientResourcesFault", "give the resource pool more, or power machines off there"},
+    {"InsufficientCpuResourcesFault", "give the resource pool more CPU, or power machines off there"},
+    {"InsufficientMemoryResourcesFault", "give the resource pool more memory, or power machines off there"},
+    {"NoCompatibleHost",
+     "see that a host of the cluster is connected, not in maintenance mode, and reaches datastore and network"},
+    {"NoDiskSpace", "make room on the datastore, or name another one"},
+    {"FileFault", "see whether the hosts reach the datastore, and the template's files are there"},
+    {"InvalidDatastore", "name a datastore that the hosts of the cluster or pool reach"},
 };
 
 /* Copies printable text, control characters as blanks, cut at a character border. */
@@ -96,6 +125,10 @@ static void take_missing_privilege(const struct vim25__NoPermission *fault, stru
 static void take_members(int type, const void *value, struct vim_fault *out) {
     switch (type) {
     case SOAP_TYPE_vim25__NoPermission: take_missing_privilege(value, out); break;
+    case SOAP_TYPE_vim25__DuplicateName:
+        copy_object(((const struct vim25__DuplicateName *)value)->object, out);
+        vim_fault_copy_text(((const struct vim25__DuplicateName *)value)->name, out->subject, sizeof(out->subject));
+        break;
     case SOAP_TYPE_vim25__ManagedObjectNotFound:
         copy_object(((const struct vim25__ManagedObjectNotFound *)value)->obj, out);
         break;
@@ -105,7 +138,11 @@ static void take_members(int type, const void *value, struct vim_fault *out) {
         TAKE_TEXT(InvalidType, argument);
         TAKE_TEXT(InvalidName, name);
         TAKE_TEXT(AlreadyExists, name);
-        TAKE_TEXT(DuplicateName, name);
+        TAKE_TEXT(InvalidPowerState, existingState);
+        TAKE_TEXT(NoDiskSpace, datastore);
+        TAKE_TEXT(FileFault, file);
+        TAKE_TEXT(InvalidDatastore, name);
+        TAKE_TEXT(ResourceInUse, name);
         TAKE_TEXT(UserNotFound, principal);
         TAKE_TEXT(MethodNotFound, method);
         TAKE_TEXT(SystemError, reason);
@@ -197,6 +234,8 @@ static void vim_fault_report_kind(const struct vim_fault *f, const char *operati
     case VIM_FAULT_METHOD_NOT_FOUND:
     case VIM_FAULT_STALE:
     case VIM_FAULT_CANCELED:
+    case VIM_FAULT_NAME_TAKEN:
+    case VIM_FAULT_POWER:
     default:
         err_set(err, f->code, "vCenter answered %s with fault %s%s%s%s%s%s", operation, f->name, f->subject[0] ? " (" : "",
                 f->subject, f->subject[0] ? ")" : "", f->text[0] ? ": " : "", f->text);
@@ -211,6 +250,9 @@ int vim_fault_report(const struct vim_fault *fault, const char *operation, struc
             "this port does not pass the client certificate on: use the tunnel on port 80, or a port where vpxd itself ends TLS");
         (void)err_because(err, ERR_CAUSE_CLIENT_CERTIFICATE);
     }
+    for (size_t i = 0; i < ARRAY_COUNT(remedies); i++)
+        if (str_eq(remedies[i].name, fault->name))
+            err_remedy(err, "%s", remedies[i].remedy);
     err_detail(err, "operation=%s fault=%s object=%s:%s subject=%s text=%s", operation, fault->name, fault->object_type,
                fault->object, fault->subject, fault->text);
     return fault->code;

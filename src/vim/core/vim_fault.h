@@ -14,8 +14,10 @@ enum vim_fault_kind {
     VIM_FAULT_OBJECT_GONE,
     VIM_FAULT_METHOD_NOT_FOUND,
     VIM_FAULT_BAD_VERSION,
-    VIM_FAULT_STALE,    /* a collector's version that the server does not know (any more) */
-    VIM_FAULT_CANCELED, /* the server goes down, or somebody else has ended the wait; never we ourselves */
+    VIM_FAULT_STALE, /* a collector's version that the server does not know (any more) */
+    VIM_FAULT_CANCELED, /* the server goes down, or somebody else has ended the wait; never we ourselves. Of a task: somebody has canceled it */
+    VIM_FAULT_NAME_TAKEN, /* `object` has the name */
+    VIM_FAULT_POWER,      /* a machine is on or off, and should not be, or is already what was asked for */
 };
 
 /* Texts are cut where they do not fit, and hold no control characters. All-zero is "no fault". */

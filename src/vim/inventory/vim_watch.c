@@ -18,6 +18,7 @@
 #include "vim_client.h"
 #include "vim_extension.h"
 #include "vim_extension_private.h"
+#include "vim_follow_private.h"
 #include "vim_property.h"
 
 #define VERSION_BYTES 256
@@ -34,6 +35,7 @@ struct vim_watch_site {
     char collector[VIM_VIEW_BYTES];
     char clusters[VIM_VIEW_BYTES], machines[VIM_VIEW_BYTES]; /* views */
     char events[VIM_VIEW_BYTES];
+    struct vim_follow_site followed;
 };
 
 struct vim_watch {
@@ -41,6 +43,7 @@ struct vim_watch {
     struct vim_context *ctx;
     char *extension_key; /* NULL: none */
     unsigned max_wait_s, max_object_updates;
+    struct vim_follows *follows; /* NULL: none */
     struct vim_watch_site site;
     bool is_made;      /* `site` is complete */
     bool is_whole;     /* a first picture has been told up to its end */
@@ -426,10 +429,28 @@ static int tell_object(struct vim_context *ctx, struct vim_watch_answer *answer,
     return tell_entity(ctx, answer, update, err);
 }
 
+/* Tasks, and machines that somebody waits for. */
+static int tell_followed(struct vim_context *ctx, const struct vim_watch_answer *answer,
+                         const struct vim25__PropertyFilterUpdate *filter, struct err *err) {
+    static char leave[] = "leave";
+    int ret = 0;
+    for (int i = 0; !ret && i < filter->__sizeobjectSet; i++) {
+        ret = check_missing(ctx, &filter->objectSet[i], err);
+        if (!ret)
+            vim_follows_tell(answer->watch->follows, &filter->objectSet[i]);
+    }
+    for (int i = 0; !ret && i < filter->__sizemissingSet; i++)
+        vim_follows_tell(answer->watch->follows, &(struct vim25__ObjectUpdate){.kind = leave, .obj = filter->missingSet[i].obj});
+    return ret;
+}
+
 static int tell_filter(struct vim_context *ctx, struct vim_watch_answer *answer, const struct vim25__PropertyFilterUpdate *filter,
                        struct err *err) {
     static char leave[] = "leave";
+    const struct vim_watch *watch = answer->watch;
     int ret = 0;
+    if (watch->follows && filter->filter && str_eq(filter->filter->__item, watch->site.followed.filter))
+        return tell_followed(ctx, answer, filter, err);
     for (int i = 0; !ret && i < filter->__sizeobjectSet; i++)
         ret = tell_object(ctx, answer, &filter->objectSet[i], err);
     for (int i = 0; !ret && i < filter->__sizemissingSet; i++)
@@ -535,6 +556,7 @@ static int vim_watch_op_clean(struct vim_context *ctx, void *arg, struct err *er
     destroy_collector(ctx, site->collector);
     destroy_view(ctx, site->clusters);
     destroy_view(ctx, site->machines);
+    vim_follows_clean(ctx, &site->followed);
     destroy_events(ctx, site->events);
     return 0;
 }
@@ -691,7 +713,10 @@ static int vim_watch_op_make(struct vim_context *ctx, void *arg, struct err *err
         ret = watch_property(ctx, &watch->site, &extensions, err);
     if (!ret)
         ret = watch_clusters(ctx, &watch->site, err);
-    return ret ? ret : watch_machines(ctx, &watch->site, err);
+    if (!ret)
+        ret = watch_machines(ctx, &watch->site, err);
+    return ret || !watch->follows ? ret
+                                  : vim_follows_begin(watch->follows, ctx, watch->site.collector, &watch->site.followed, err);
 }
 
 /* -- life, and the loop around the calls --------------------------------------------------------------------------- */
@@ -713,6 +738,7 @@ int vim_watch_new(struct vim_client *client, const struct vim_watch_options *opt
     if (!w)
         return err_set(err, ERR_NOMEM, "out of memory");
     w->client = client;
+    w->follows = options->follows;
     w->max_wait_s = options->max_wait_s ? options->max_wait_s : KAAS_VIM_WATCH_WAIT_S;
     w->max_object_updates = options->max_object_updates ? options->max_object_updates : KAAS_VIM_WATCH_OBJECTS_COUNT;
     (void)pthread_mutex_init(&w->lock, NULL);
@@ -748,6 +774,8 @@ void vim_watch_free(struct vim_watch *w) {
     if (!w)
         return;
     if (w->ctx) {
+        if (w->follows)
+            vim_follows_end(w->follows);
         clean_up(w);
         vim_client_take_beside(w->client, w->ctx);
         vim_context_free(w->ctx);

@@ -16,6 +16,7 @@
 
 struct vim_client;
 struct vim_extension;
+struct vim_follows;
 struct vim_key_list;
 struct vim_watch;
 
@@ -23,6 +24,8 @@ struct vim_watch_options {
     const char *extension_key;   /* our record's key; NULL: no record is handed out as our own. Copied */
     unsigned max_wait_s;         /* how long vCenter holds a call without news; 0: KAAS_VIM_WATCH_WAIT_S */
     unsigned max_object_updates; /* objects per answer; 0: KAAS_VIM_WATCH_OBJECTS_COUNT */
+    struct vim_follows *
+        follows; /* what becomes of its tasks and machines is written into it (vim_follow.h); outlives the watch; NULL: nothing is followed */
 };
 
 /* ENTER: seen for the first time (or again after it left), with all members that have a value; MODIFY: some members changed;

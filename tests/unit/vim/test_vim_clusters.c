@@ -6,7 +6,7 @@
 #include "strbuf.h"
 #include "vim.h"
 #include "vim_fake.h"
-#include "vim_authorization.h"
+#include "vim_object.h"
 #include "vim_told.h"
 
 #define VIEW "<returnval type=\"ContainerView\">session[52a]52b</returnval>"

@@ -476,14 +476,14 @@ static void faults_in_other_forms(void **state) {
     expect_fault(f, "<RuntimeFaultFault xmlns=\"urn:vim25\" xsi:type=\"NotFound\"/>", ERR_NOT_FOUND, "NotFound");
     expect_fault(f, "<ns1:NotFoundFault xmlns:ns1=\"urn:vim25\" xsi:type=\"ns1:NotFound\"/>", ERR_NOT_FOUND, "NotFound");
     expect_fault(f, "<NotFoundFault xmlns=\"urn:vim25\"/>", ERR_NOT_FOUND, "NotFound");
-    expect_fault(f, FAULT("HostCommunication", "<x/>"), ERR_UPSTREAM, "fault HostCommunication: Told by the server.");
-    expect_fault(f, "<q:HostCommunicationFault xmlns:q=\"urn:vim25\" xsi:type=\"q:HostCommunication\"/>", ERR_UPSTREAM,
-                 "HostCommunication");
+    expect_fault(f, FAULT("LicenseRestricted", "<x/>"), ERR_UPSTREAM, "fault LicenseRestricted: Told by the server.");
+    expect_fault(f, "<q:LicenseRestrictedFault xmlns:q=\"urn:vim25\" xsi:type=\"q:LicenseRestricted\"/>", ERR_UPSTREAM,
+                 "LicenseRestricted");
     expect_fault(f, FAULT("NoPermission", "<somethingNew><a/></somethingNew><privilegeId>P</privilegeId>"), ERR_UPSTREAM_DENIED,
                  "privilege P ");
     expect_fault(f,
                  FAULT("SystemError",
-                       "<faultCause><fault xsi:type=\"HostCommunication\"/><localizedMessage>c</localizedMessage></faultCause>"
+                       "<faultCause><fault xsi:type=\"LicenseRestricted\"/><localizedMessage>c</localizedMessage></faultCause>"
                        "<faultMessage><key>k</key><arg><key>a</key><value xsi:type=\"xsd:string\">v</value></arg></faultMessage>"
                        "<reason>inner</reason>"),
                  ERR_UPSTREAM, "inner");

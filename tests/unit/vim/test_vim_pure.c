@@ -226,8 +226,8 @@ static void unknown_faults_keep_their_name(void **state) {
     struct err err = {0};
     char huge[5000];
     (void)state;
-    read_unknown("<HostCommunicationFault xsi:type=\"HostCommunication\"/>", "HostCommunication");
-    read_unknown("<ns1:HostCommunicationFault>", "HostCommunication");
+    read_unknown("<LicenseRestrictedFault xsi:type=\"LicenseRestricted\"/>", "LicenseRestricted");
+    read_unknown("<ns1:LicenseRestrictedFault>", "LicenseRestricted");
     read_unknown("<Fault/>", "Fault");
     read_unknown("  <x:y:zFault>", "z");
     read_unknown("<", "\"\":ServerFaultCode");

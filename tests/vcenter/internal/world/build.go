@@ -201,7 +201,7 @@ func (b *Builder) machine(ctx context.Context, at *site, host *object.HostSystem
 	}
 	config := types.VirtualMachineConfigSpec{
 		Name: spec.Name, Uuid: spec.UUID, InstanceUuid: spec.InstanceUUID, Annotation: spec.Annotation,
-		GuestId: string(types.VirtualMachineGuestOsIdentifierOtherGuest),
+		GuestId: string(types.VirtualMachineGuestOsIdentifierOtherGuest), Version: cmp.Or(spec.Hardware, "vmx-17"),
 		NumCPUs: cmp.Or(spec.NumCPU, 2), MemoryMB: cmp.Or(spec.MemoryMB, 4096),
 		Files: &types.VirtualMachineFileInfo{VmPathName: "[" + at.dc.datastore + "]"},
 	}

@@ -96,6 +96,7 @@ type VM struct {
 	DisksGB      []int64           `json:"disks_gb,omitempty"`
 	NICs         []string          `json:"nics,omitempty"`     // names of the port groups that its vmxnet3 cards are in
 	Snapshot     string            `json:"snapshot,omitempty"` // name of a snapshot, taken while it is off
+	Hardware     string            `json:"hardware,omitempty"` // version of its virtual hardware, default vmx-17
 	Template     bool              `json:"template,omitempty"` // made a template, after the snapshot
 }
 
