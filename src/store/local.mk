@@ -58,12 +58,20 @@ src_store_libstore_a_SOURCES = \
     src/store/tables/job_store.h \
     src/store/tables/kube_store.c \
     src/store/tables/kube_store.h \
+    src/store/tables/made_store.c \
+    src/store/tables/made_store.h \
     src/store/tables/ldap_store.c \
     src/store/tables/ldap_store.h \
+    src/store/tables/machine_store.c \
+    src/store/tables/machine_store.h \
     src/store/tables/observation_store.c \
     src/store/tables/observation_store.h \
     src/store/tables/peer_store.c \
     src/store/tables/peer_store.h \
+    src/store/tables/pki_store.c \
+    src/store/tables/pki_store.h \
+    src/store/tables/provider_store.c \
+    src/store/tables/provider_store.h \
     src/store/tables/platform_store.c \
     src/store/tables/platform_store.h \
     src/store/tables/record_tx.c \

@@ -568,11 +568,26 @@ static int cluster_check_disconnected(struct store_tx *tx, const char *id, struc
     return rc;
 }
 
+/* Its machines would go on without anybody who knows of them. */
+static int cluster_check_not_made(struct store_tx *tx, const char *id, struct err *err) {
+    char *name = NULL;
+    int rc = db_query_row(store_tx_conn(tx),
+                          "SELECT c.name FROM clusters c JOIN made_clusters m ON m.cluster_id = c.id WHERE c.id = ?",
+                          DB_ARGS(db_text(id)), DB_INTO(DB_TO(name)), NULL, err);
+    if (!rc && name) {
+        rc = err_set(err, ERR_CONFLICT, "the cluster \"%s\" was made by kaasd, and its machines are there", name);
+        (void)err_remedy(err, "delete it with them: kaasctl cluster delete %s", name_quote(name).text);
+    }
+    free(name);
+    return rc;
+}
+
 static int remove_cluster(struct store_tx *tx, void *arg, struct err *err) {
     const struct cluster_removal *call = arg;
     const struct db_args id = DB_ARGS(db_text(call->id));
     /* the rows of the lists and the grants go with it (ON DELETE CASCADE); what is seen of nodes does not */
-    int rc = cluster_check_disconnected(tx, call->id, err);
+    int rc = cluster_check_not_made(tx, call->id, err);
+    rc = rc ? rc : cluster_check_disconnected(tx, call->id, err);
     rc = rc ? rc : audit_tx_append(tx, call->audit, 1, err); /* as long as it has a name */
     rc = rc ? rc : store_tx_note_rows(tx, CHANGE_GRANT, "SELECT id FROM grants WHERE cluster_id = ?", id, err);
     rc = rc ? rc

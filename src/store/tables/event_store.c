@@ -11,8 +11,9 @@
 #include "str.h"
 #include "uuid.h"
 
-static const char *const vcenter_event_words[] = {"added",   "removed",   "ready",       "degraded", "failed",
-                                                  "granted", "withdrawn", "maintenance", "summary",  NULL};
+static const char *const vcenter_event_words[] = {"added",      "removed",      "ready",       "degraded",  "failed",
+                                                  "granted",    "withdrawn",    "maintenance", "job_begun", "job_done",
+                                                  "job_failed", "job_canceled", "summary",     NULL};
 static const struct member vcenter_event_members[] = {
     MEMBER(vcenter_event, id, .flags = MEMBER_KEY),
     MEMBER_AS(vcenter_event, ref.vcenter_id, "vcenter_id", NULL),
@@ -23,6 +24,7 @@ static const struct member vcenter_event_members[] = {
     MEMBER(vcenter_event, principal),
     MEMBER(vcenter_event, role),
     MEMBER(vcenter_event, reason, .max = 1000, .flags = MEMBER_CUT),
+    MEMBER(vcenter_event, job),
     MEMBER(vcenter_event, folded),
     MEMBER(vcenter_event, made_at_ms),
     MEMBER(vcenter_event, claimed_at_ms),

@@ -23,7 +23,11 @@ enum vcenter_event_kind {
     VCENTER_EVENT_GRANTED,     /* somebody may see or administer clusters there from now on */
     VCENTER_EVENT_WITHDRAWN,   /* that grant was withdrawn */
     VCENTER_EVENT_MAINTENANCE, /* a host with control planes is about to enter maintenance mode */
-    VCENTER_EVENT_SUMMARY,     /* one event in place of too many */
+    VCENTER_EVENT_JOB_BEGUN,   /* a job about a Kubernetes cluster there has begun; the next three: has ended so (job_store.c) */
+    VCENTER_EVENT_JOB_DONE,
+    VCENTER_EVENT_JOB_FAILED,
+    VCENTER_EVENT_JOB_CANCELED,
+    VCENTER_EVENT_SUMMARY, /* one event in place of too many */
     VCENTER_EVENT_COUNT
 };
 
@@ -36,7 +40,8 @@ struct vcenter_event {
         name; /* of the Kubernetes cluster, the object of the grant, or the host; NULL in a summary, as are the next ones if not used */
     char *object_id;        /* id of that cluster or object, managed object id of the host */
     char *principal, *role; /* of a grant; the principal as people call it */
-    char *reason;           /* of a state; of a host: the clusters that have control planes on it */
+    char *reason;           /* of a state, or of a job that failed; of a host: the clusters that have control planes on it */
+    char *job;              /* the kind of a job: "cluster.disconnect" */
     int64_t folded;         /* how many events a summary stands for, else 1 */
     int64_t made_at_ms;     /* wall clock */
     int64_t claimed_at_ms;  /* wall clock: when a replica began to post it; it may be in the vCenter already; 0: none did */

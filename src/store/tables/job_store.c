@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit_tx.h"
+#include "clock.h"
 #include "db_table.h"
 #include "record_tx.h"
 #include "store_tx.h"
@@ -34,6 +35,44 @@ static int job_insert_steps(struct store_tx *tx, const char *id, const struct jo
     return rc;
 }
 
+/* -- events ------------------------------------------------------------------------------------------------------------------ */
+
+/* Where the Kubernetes cluster is that a job is about: as it was declared, and as the vCenters were told. */
+static int job_note_places(struct db_conn *conn, const char *id, struct err *err) {
+    static const char *const statements[] = {
+        "INSERT IGNORE INTO job_places (job_id, vcenter_id, moref) SELECT j.id, p.vcenter_id, p.moref FROM jobs j"
+        " JOIN cluster_placements p ON p.cluster_id = j.object_id WHERE j.id = ? AND j.object_kind = 'cluster'",
+        "INSERT IGNORE INTO job_places (job_id, vcenter_id, moref) SELECT j.id, p.vcenter_id, p.moref FROM jobs j"
+        " JOIN cluster_places p ON p.cluster_id = j.object_id WHERE j.id = ? AND j.object_kind = 'cluster'",
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && !rc; i++)
+        rc = db_run(conn, statements[i], DB_ARGS(db_text(id)), NULL, err);
+    return rc;
+}
+
+/* The events (event_store.h) about a job's begin or end, at each of these vSphere clusters. There are none for a vCenter that events are not made for. */
+static int job_add_events(struct db_conn *conn, const char *id, const char *kind, const char *reason, struct err *err) {
+    char event[UUID_TEXT_BYTES];
+    uuid_new(event);
+    int rc = job_note_places(conn, id, err);
+    return rc ? rc
+              : db_run(
+                    conn,
+                    "INSERT INTO vcenter_events (id, vcenter_id, moref, kind, name, object_id, job, reason, folded, made_at_ms)"
+                    " SELECT ?, v.id, p.moref, ?, j.object_name, j.object_id, j.kind, LEFT(?, 1000), 1, ? FROM jobs j"
+                    " JOIN job_places p ON p.job_id = j.id"
+                    " JOIN vcenters v ON v.id = p.vcenter_id AND v.registered_at_ms > 0 AND v.events_since_ms > 0"
+                    " WHERE j.id = ?",
+                    DB_ARGS(db_text(event), db_text(kind), db_text(reason), db_number(clock_wall_ms()), db_text(id)), NULL, err);
+}
+
+static const char *job_event_of(enum job_state state) {
+    return state == JOB_DONE ? "job_done" : state == JOB_FAILED ? "job_failed" : "job_canceled";
+}
+
+/* -- beginning --------------------------------------------------------------------------------------------------------------- */
+
 static int job_begin_in_tx(struct store_tx *tx, void *arg, struct err *err) {
     const struct job_begin *begin = arg;
     struct job row = *begin->job;
@@ -48,6 +87,7 @@ static int job_begin_in_tx(struct store_tx *tx, void *arg, struct err *err) {
     rc = rc ? rc : db_run(conn, "UPDATE jobs SET active_key = " ACTIVE_KEY " WHERE id = ?", DB_ARGS(db_text(row.id)), NULL, err);
     rc = job_explain_key(rc, err);
     rc = rc ? rc : job_insert_steps(tx, row.id, begin->steps, err);
+    rc = rc ? rc : job_add_events(conn, row.id, "job_begun", NULL, err);
     rc = rc ? rc : operation_tx_begin(tx, row.id, begin->audit, err);
     return rc ? rc : store_tx_note_change(tx, CHANGE_JOB, row.id, err);
 }
@@ -287,6 +327,8 @@ static int job_write_in_tx(struct store_tx *tx, void *arg, struct err *err) {
     int rc = job_write_row(conn, w, err);
     rc = rc || !w->step ? rc : job_write_step(conn, w, err);
     rc = rc || !w->line ? rc : job_write_line(conn, w, err);
+    if (!rc && w->is_state && !job_state_is_active(w->state))
+        rc = job_add_events(conn, w->hold->id, job_event_of(w->state), w->reason, err);
     rc = rc ? rc : store_tx_note_change(tx, CHANGE_JOB, w->hold->id, err);
     const struct operation_end end = {w->hold->id, w->audit};
     return rc || !w->audit ? rc : operation_tx_end(tx, &end, err);

@@ -228,6 +228,9 @@ int seal_store_list_losses(struct store *store, const char *held, struct seal_lo
         [SEAL_OWNER_KUBE_CONNECTION] =
             SEAL_LOSERS(SECRET_OWNER_KUBE_CONNECTION,
                         "SELECT c.id, c.name, '' FROM kube_connections k JOIN clusters c ON c.id = k.cluster_id", "c.id"),
+        [SEAL_OWNER_CLUSTER_PKI] =
+            SEAL_LOSERS(SECRET_OWNER_CLUSTER_PKI,
+                        "SELECT c.id, c.name, '' FROM cluster_pki p JOIN clusters c ON c.id = p.cluster_id", "c.id"),
     };
     struct seal_losing call = {.losses = {0}};
     int rc = 0;

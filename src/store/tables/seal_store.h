@@ -80,6 +80,7 @@ enum seal_owner {
     SEAL_OWNER_HX_CREDENTIAL,
     SEAL_OWNER_HX_CONNECTION,
     SEAL_OWNER_KUBE_CONNECTION,
+    SEAL_OWNER_CLUSTER_PKI, /* once for each cluster */
     SEAL_OWNER_COUNT
 };
 struct seal_loss {

@@ -71,6 +71,18 @@ int secret_tx_put(struct store_tx *tx, const struct secret_place *place, const s
                   DB_ARGS(kind, id, purpose, db_bytes(value->bytes, value->count)), NULL, err);
 }
 
+int secret_store_add(struct store *store, const struct secret_place *place, const struct secret_value *value, struct err *err) {
+    return store_run(store, "INSERT IGNORE INTO secrets (owner_kind, owner_id, purpose, sealed) VALUES (?, ?, ?, ?)",
+                     DB_ARGS(db_text(place->owner_kind), db_text(place->owner_id), db_text(place->purpose),
+                             db_bytes(value->bytes, value->count)),
+                     NULL, err);
+}
+
+int secret_store_remove(struct store *store, const struct secret_place *place, struct err *err) {
+    return store_run(store, "DELETE FROM secrets WHERE owner_kind = ? AND owner_id = ? AND purpose = ?",
+                     DB_ARGS(db_text(place->owner_kind), db_text(place->owner_id), db_text(place->purpose)), NULL, err);
+}
+
 /* Owners are read under locks, as they are at that moment: one that another transaction makes together with its secret is there, or both are not. */
 #define ORPHANS(kind, table, id) \
     "DELETE FROM secrets WHERE owner_kind = '" kind "' AND owner_id NOT IN (SELECT " id " FROM " table " LOCK IN SHARE MODE)"
@@ -80,6 +92,8 @@ int secret_tx_purge(struct store_tx *tx, struct err *err) {
         ORPHANS(SECRET_OWNER_HX_CONNECTION, "hx_connections", "hx_cluster_id"),
         ORPHANS(SECRET_OWNER_HX_CREDENTIAL, "hx_credentials", "vcenter_id"),
         ORPHANS(SECRET_OWNER_KUBE_CONNECTION, "kube_connections", "cluster_id"),
+        ORPHANS(SECRET_OWNER_KUBE_JOIN, "clusters", "id"),
+        ORPHANS(SECRET_OWNER_CLUSTER_PKI, "cluster_pki", "cluster_id"),
     };
     int rc = 0;
     for (size_t i = 0; i < ARRAY_COUNT(owners) && !rc; i++)

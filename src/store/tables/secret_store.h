@@ -18,6 +18,8 @@ struct store_tx;
 #define SECRET_OWNER_HX_CONNECTION "hx_connection"     /* by the id of the HX cluster: "hx-password", "hx-token" */
 #define SECRET_OWNER_HX_CREDENTIAL "hx_credential"     /* by the id of the vCenter: "hx-credential" */
 #define SECRET_OWNER_KUBE_CONNECTION "kube_connection" /* by the id of the Kubernetes cluster: "kube-token" */
+#define SECRET_OWNER_KUBE_JOIN "kube_join"             /* by the same: "bootstrap-token", by which machines join it */
+#define SECRET_OWNER_CLUSTER_PKI "cluster_pki"         /* likewise, of one that was made here: pki_store.h */
 
 /* Where a secret belongs. Borrowed. */
 struct secret_place {
@@ -40,6 +42,11 @@ int secret_store_open(struct store *store, struct seal *seal, const struct secre
 
 /* Writes the value over the one that is there, in the caller's transaction; bytes NULL: removes it. */
 int secret_tx_put(struct store_tx *tx, const struct secret_place *place, const struct secret_value *value, struct err *err);
+
+/* Writes a value where there is none; one that is there stays. So of several who draw one at once all read the same afterwards. */
+int secret_store_add(struct store *store, const struct secret_place *place, const struct secret_value *value, struct err *err);
+/* Removes one; one that is not there is removed. */
+int secret_store_remove(struct store *store, const struct secret_place *place, struct err *err);
 
 /* Removes the secrets whose owner is gone. To be called in the transaction that deletes owners, or that from which they go by ON DELETE CASCADE, behind
  * that. */

@@ -81,6 +81,25 @@ static int vcenter_part_with_hx(struct store_tx *tx, const char *id, struct err 
                        DB_ARGS(db_text(id)), NULL, err);
 }
 
+/* The foreign key would refuse as well, without a name. */
+static int vcenter_check_unprovided(struct store_tx *tx, const char *id, struct err *err) {
+    _cleanup_free_ char *provider = NULL;
+    int rc = db_query_row(store_tx_conn(tx), "SELECT name FROM providers WHERE vcenter_id = ? ORDER BY name LIMIT 1",
+                          DB_ARGS(db_text(id)), DB_INTO(DB_TO(provider)), NULL, err);
+    if (rc || !provider)
+        return rc;
+    (void)err_set(err, ERR_CONFLICT, "the provider %s builds at this vCenter", provider);
+    return err_remedy(err, "remove it first: kaasctl provider remove %s", provider);
+}
+
+static int vcenter_look_unprovided(struct store_tx *tx, void *arg, struct err *err) {
+    return vcenter_check_unprovided(tx, arg, err);
+}
+
+int vcenter_store_check_unprovided(struct store *store, const char *id, struct err *err) {
+    return store_tx_snapshot(store, vcenter_look_unprovided, (void *)(uintptr_t)id, err);
+}
+
 static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
     const struct vcenter_removal *call = arg;
     /* what is seen of nodes there goes with it (ON DELETE CASCADE): where their clusters are must be found out anew */
@@ -90,6 +109,7 @@ static int remove_vcenter(struct store_tx *tx, void *arg, struct err *err) {
                                  "SELECT DISTINCT n.cluster_id FROM node_observations o JOIN nodes n ON n.id = o.node_id"
                                  " WHERE o.vcenter_id = ?",
                                  DB_ARGS(db_text(call->id)), err);
+    rc = rc ? rc : vcenter_check_unprovided(tx, call->id, err);
     rc = rc ? rc : vcenter_part_with_hx(tx, call->id, err);
     if (rc)
         return rc;

@@ -34,6 +34,8 @@ int vcenter_store_insert(struct store *store, const struct vcenter *vc, const st
 int vcenter_store_update(struct store *store, const struct vcenter *vc, const struct audit_record *audit, int64_t *version_no,
                          struct err *err);
 
+/* ERR_CONFLICT, naming a provider and what to do, while one builds there. */
+int vcenter_store_check_unprovided(struct store *store, const char *id, struct err *err);
 /* Removes the vCenter with its credentials, vSphere and HX clusters and grants on them, and revokes the sessions that came from
  * it. ERR_CONFLICT while Kubernetes clusters are placed on it; ERR_NOT_FOUND. Notes CHANGE_VCENTER and the revoked
  * CHANGE_SESSION; parts that went with it are not noted one by one. */

@@ -42,6 +42,9 @@ class Place:
         self.sql("INSERT INTO kube_connections (cluster_id, address, cluster_uid, created_at_ms, updated_at_ms, version_no)"
                  " VALUES (%s, 'https://k.test', 'u', 1, 1, 1)", kube)
         put_secret(world.db, key, "kube_connection", kube, "kube-token", b"kube token")
+        self.sql("INSERT INTO cluster_pki (cluster_id, ca_pem, etcd_ca_pem, front_proxy_ca_pem, accounts_public_pem, not_after_ms,"
+                 " created_at_ms, version_no) VALUES (%s, 'c', 'e', 'f', 'a', 1, 1, 1)", kube)
+        put_secret(world.db, key, "cluster_pki", kube, "ca-key", b"key of the CA")
         put_secret(world.db, key, "hx_credential", world.vcenter.instance_uuid, "hx-credential", b"hx credential")
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -111,7 +114,8 @@ def test_all_else_stays(place: Place) -> None:
     assert said.returncode == 0, said.stderr
     for words in ("kaasctl vcenter register 127.0.0.1", "kaasctl ldap set corp --bind-password-file -",
                   "--user hxadmin", "kaasctl vcenter set-hx-credential",
-                  "kaasctl cluster reconnect connected --kubeconfig FILE", "Users, grants, clusters and vCenters are as they were"):
+                  "kaasctl cluster reconnect connected --kubeconfig FILE",
+                  "keys of the Kubernetes cluster connected: its nodes go on", "Users, grants, clusters and vCenters are as they were"):
         assert words in said.stdout, said.stdout
     assert place.key.stat().st_mode & 0o777 == 0o600 and len(place.key.read_bytes()) == 32
     kaasd.start()

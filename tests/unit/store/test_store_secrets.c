@@ -48,6 +48,7 @@ static int tear_down(void **state) {
 static int empty(void **state) {
     (void)state;
     fixture_exec("DELETE FROM kube_connections");
+    fixture_exec("DELETE FROM cluster_pki");
     fixture_exec("DELETE FROM clusters");
     fixture_exec("DELETE FROM vcenters");
     fixture_exec("DELETE FROM hx_clusters");
@@ -111,6 +112,32 @@ static void test_a_secret_goes_with_its_transaction(void **state) {
     put("hx-password", NULL, 0);
     expect_secret(at("hx-password"), NULL);
     expect_secret(at("hx-token"), "another");
+}
+
+static void add(struct secret_place place, const char *text) {
+    const struct secret_value value = {(uint8_t *)(uintptr_t)text, strlen(text)};
+    struct err err = {0};
+    ASSERT_OK(secret_store_add(store, &place, &value, &err), &err);
+}
+
+/* Of two who draw one at once both read the same, which goes with its cluster. */
+static void test_the_first_secret_stays(void **state) {
+    const struct secret_place place = {SECRET_OWNER_KUBE_JOIN, KUBE, "bootstrap-token"};
+    struct err err = {0};
+    (void)state;
+    fixture_exec("INSERT INTO clusters (id, name, state, kubernetes_version, created_at_ms, updated_at_ms, version_no)"
+                 " VALUES ('" KUBE "', 'prod', 'ready', '1.36.3', 1, 1, 1)");
+    add(place, "one");
+    add(place, "two");
+    ASSERT_OK(secret_store_purge(store, &err), &err);
+    expect_secret(place, "one");
+    ASSERT_OK(secret_store_remove(store, &place, &err), &err);
+    ASSERT_OK(secret_store_remove(store, &place, &err), &err);
+    expect_secret(place, NULL);
+    add(place, "three");
+    fixture_exec("DELETE FROM clusters");
+    ASSERT_OK(secret_store_purge(store, &err), &err);
+    expect_secret(place, NULL);
 }
 
 /* -- owners ---------------------------------------------------------------------------------------------------------------- */
@@ -245,7 +272,7 @@ static void write_sealed(unsigned key, const char *bound, const char *plain, con
     store_free(root);
 }
 
-#define VALUES 10
+#define VALUES 12
 /* One or two of each kind, as 0.3 writes those that it knows. */
 static void make_values(unsigned key) {
     fixture_insert_vcenter(store, VC);
@@ -281,6 +308,11 @@ static void make_values(unsigned key) {
     fixture_exec("INSERT INTO kube_connections (cluster_id, address, cluster_uid, created_at_ms, updated_at_ms, version_no)"
                  " VALUES ('" KUBE "', 'https://k.test', 'uid', 1, 1, 1)");
     write_sealed(key, "kube-token:" KUBE, "kt", "INSERT INTO secrets VALUES ('kube_connection', '" KUBE "', 'kube-token', ?)");
+    fixture_exec(
+        "INSERT INTO cluster_pki (cluster_id, ca_pem, etcd_ca_pem, front_proxy_ca_pem, accounts_public_pem, not_after_ms,"
+        " created_at_ms, version_no) VALUES ('" KUBE "', 'c', 'e', 'f', 'a', 1, 1, 1)");
+    write_sealed(key, "ca-key:" KUBE, "ca", "INSERT INTO secrets VALUES ('cluster_pki', '" KUBE "', 'ca-key', ?)");
+    write_sealed(key, "accounts-key:" KUBE, "sa", "INSERT INTO secrets VALUES ('cluster_pki', '" KUBE "', 'accounts-key', ?)");
     write_sealed(key, "hx-credential:" VC, "hxc", "INSERT INTO secrets VALUES ('hx_credential', '" VC "', 'hx-credential', ?)");
 }
 
@@ -339,7 +371,7 @@ static void test_one_loop_seals_all_values_anew(void **state) {
         make_values(OLD_KEY);
         expect_counts(VALUES, 0);
         turn_all(&call, limit);
-        assert_string_equal(call.plains, "audit hxp hxt hxc kt bind k1 k2 g1 g10 ");
+        assert_string_equal(call.plains, "audit sa ca hxp hxt hxc kt bind k1 k2 g1 g10 ");
         expect_counts(0, VALUES);
         turn_all(&call, limit);
         assert_int_equal(call.seen, VALUES);
@@ -408,7 +440,7 @@ static void test_what_a_lost_key_takes_with_it(void **state) {
     (void)state;
     make_values(OLD_KEY);
     expect_losses(ids[OLD_KEY], "");
-    expect_losses(ids[NEW_KEY], "0 k1 ; 0 k2 ; 1 vc ; 2 corp cn=kaas; 3 chain ; 4 vc heir; 5 HX hxadmin; 6 prod ; ");
+    expect_losses(ids[NEW_KEY], "0 k1 ; 0 k2 ; 1 vc ; 2 corp cn=kaas; 3 chain ; 4 vc heir; 5 HX hxadmin; 6 prod ; 7 prod ; ");
     forget(ids[OLD_KEY], ids[OLD_KEY]);
     expect_counts(VALUES, 0);
     forget(ids[NEW_KEY], ids[NEW_KEY]);
@@ -485,12 +517,19 @@ static void test_secrets_of_hx_move(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        EACH(test_a_secret_goes_with_its_transaction),   EACH(test_secrets_go_with_their_owner),
-        EACH(test_secrets_of_a_vcenter_go_with_it),      EACH(test_what_the_last_release_deletes_is_purged),
-        EACH(test_a_purge_waits_for_owners_that_come),   EACH(test_what_a_paused_replica_writes),
-        EACH(test_one_loop_seals_all_values_anew),       EACH(test_a_value_that_changes_meanwhile_is_left),
-        EACH(test_what_the_last_release_writes_is_seen), EACH(test_what_a_lost_key_takes_with_it),
-        EACH(test_what_another_key_sealed_stays),        EACH(test_a_lost_token_is_not_told),
+        EACH(test_a_secret_goes_with_its_transaction),
+        EACH(test_secrets_go_with_their_owner),
+        EACH(test_secrets_of_a_vcenter_go_with_it),
+        EACH(test_what_the_last_release_deletes_is_purged),
+        EACH(test_a_purge_waits_for_owners_that_come),
+        EACH(test_the_first_secret_stays),
+        EACH(test_what_a_paused_replica_writes),
+        EACH(test_one_loop_seals_all_values_anew),
+        EACH(test_a_value_that_changes_meanwhile_is_left),
+        EACH(test_what_the_last_release_writes_is_seen),
+        EACH(test_what_a_lost_key_takes_with_it),
+        EACH(test_what_another_key_sealed_stays),
+        EACH(test_a_lost_token_is_not_told),
         cmocka_unit_test(test_secrets_of_hx_move),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
