@@ -34,6 +34,8 @@ const struct job_kind *job_run_find_kind(const struct jobs *jobs, const char *na
 void job_run_free(struct job_run *run) {
     if (!run)
         return;
+    for (size_t i = 0; run->marks && i < run->steps.count; i++)
+        free(run->marks[i].why);
     job_step_list_done(&run->steps);
     json_decref(run->params);
     job_free(run->job);
@@ -221,6 +223,42 @@ static int job_step_wait(struct job_run *run, struct job_step *step, const struc
     return rc || !is_other ? rc : job_step_write(run, step, is_news ? step->reason : NULL, err);
 }
 
+static void job_mark_put_off(struct job_run *run, struct job_mark *mark, int64_t ms) {
+    LOCKED(&run->jobs->lock);
+    mark->due_ms = clock_mono_ms() + ms;
+}
+
+/* The step is about to fail with mark->why: what must not stay is taken away first, which may take its time. */
+static int job_step_leave(struct job_call *call, const struct job_step_kind *kind, struct err *err) {
+    struct job_mark *mark = &call->run->marks[call->step->no];
+    struct err left = {0}, both = {0};
+    const int outcome = kind->leave ? kind->leave(call, &left) : 0;
+    if (!outcome) {
+        const struct err why = *mark->why;
+        free(STEAL(mark->why));
+        return job_step_fail(call->run, call->step, why.code, &why, err);
+    }
+    if (outcome == JOB_WAIT)
+        (void)err_set(&left, ERR_TIMEOUT, "%s", call->wait_reason);
+    (void)err_set(&both, mark->why->code, "%.250s; before this step ends: %.200s", mark->why->text, left.text);
+    (void)err_remedy(&both, "%s", left.remedy);
+    mark->errors = outcome == JOB_WAIT ? 0 : mark->errors + 1;
+    job_mark_put_off(call->run, mark,
+                     outcome == JOB_WAIT ? call->wait_ms : backoff_delay_ms(&job_backoff, mark->errors, random_u32()));
+    return job_step_wait(call->run, call->step, &both, -1, err);
+}
+
+static int job_step_begin_leaving(struct job_call *call, int rc, const struct job_step_kind *kind, const struct err *why,
+                                  struct err *err) {
+    struct job_mark *mark = &call->run->marks[call->step->no];
+    mark->why = calloc(1, sizeof(*mark->why));
+    if (!mark->why)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    *mark->why = *why;
+    mark->why->code = rc;
+    return job_step_leave(call, kind, err);
+}
+
 static int job_step_settle(struct job_call *call, int outcome, const struct job_step_kind *kind, bool is_undo, struct err *why,
                            struct err *err) {
     struct job_run *run = call->run;
@@ -232,18 +270,17 @@ static int job_step_settle(struct job_call *call, int outcome, const struct job_
     if (outcome == JOB_WAIT)
         (void)err_set(why, ERR_TIMEOUT, "%s", call->wait_reason);
     else if (!job_is_passing(outcome))
-        return job_step_fail(run, step, outcome, why, err);
+        return is_undo ? job_step_fail(run, step, outcome, why, err) : job_step_begin_leaving(call, outcome, kind, why, err);
     if (kind->limit_ms && spent_ms >= kind->limit_ms) {
         struct err late = {0};
         (void)err_set(&late, ERR_TIMEOUT, "not done after %" PRId64 " s: %s", spent_ms / 1000, why->text);
         (void)err_remedy(&late, "%s", why->remedy);
-        return job_step_fail(run, step, ERR_TIMEOUT, &late, err);
+        return is_undo ? job_step_fail(run, step, ERR_TIMEOUT, &late, err)
+                       : job_step_begin_leaving(call, ERR_TIMEOUT, kind, &late, err);
     }
     mark->errors = outcome == JOB_WAIT ? 0 : mark->errors + 1;
     const int64_t wait_ms = outcome == JOB_WAIT ? call->wait_ms : backoff_delay_ms(&job_backoff, mark->errors, random_u32());
-    (void)pthread_mutex_lock(&run->jobs->lock);
-    mark->due_ms = clock_mono_ms() + wait_ms;
-    (void)pthread_mutex_unlock(&run->jobs->lock);
+    job_mark_put_off(run, mark, wait_ms);
     return job_step_wait(run, step, why, call->percent, err);
 }
 
@@ -271,11 +308,17 @@ static void job_step_run(struct job_run *run, struct job_step *step, bool is_und
                             .step = step,
                             .decided = decided ? decided : json_object()};
     call.data = call.decided;
-    const int outcome = (is_undo ? kind->undo : kind->run)(&call, &why);
+    struct job_mark *mark = &run->marks[step->no];
+    const bool is_leaving = mark->why && !is_undo;
+    if (mark->why && is_undo)
+        free(STEAL(mark->why));
+    const int outcome = is_leaving ? 0 : (is_undo ? kind->undo : kind->run)(&call, &why);
     (void)pthread_mutex_lock(&run->jobs->lock);
     const bool is_over = run->is_over;
     (void)pthread_mutex_unlock(&run->jobs->lock);
-    if (!is_over)
+    if (!is_over && is_leaving)
+        (void)job_step_leave(&call, kind, &err);
+    else if (!is_over)
         (void)job_step_settle(&call, outcome, kind, is_undo, &why, &err);
     json_decref(call.decided);
 }
@@ -309,11 +352,32 @@ enum job_next {
     JOB_NEXT_CANCELED
 };
 
+/* One that is done and still busy is not written yet: what comes behind it waits for that. */
 static bool job_step_can_begin(const struct job_run *run, const struct job_step *step, int64_t now_ms) {
     const struct job_mark *mark = &run->marks[step->no];
     if (mark->is_busy || step->state == JOB_STEP_DONE || (mark->due_ms && mark->due_ms > now_ms))
         return false;
-    return step->after_no < 0 || run->steps.items[step->after_no].state == JOB_STEP_DONE;
+    return step->after_no < 0 || (run->steps.items[step->after_no].state == JOB_STEP_DONE && !run->marks[step->after_no].is_busy);
+}
+
+/* One that has begun, and comes to its end whatever happens to others. */
+static bool job_step_is_finished(const struct job_run *run, const struct job_step *step) {
+    const struct job_step_kind *kind = job_step_kind_of(run, step);
+    return kind && kind->is_finished && (step->state == JOB_STEP_RUNNING || step->state == JOB_STEP_WAITING);
+}
+
+/* Needs the lock. A step has failed: what else goes on. */
+static enum job_next job_run_find_last_step(const struct job_run *run, unsigned *no) {
+    const int64_t now_ms = clock_mono_ms();
+    bool is_any = run->busy > 0;
+    for (*no = 0; *no < run->steps.count; (*no)++) {
+        if (!job_step_is_finished(run, &run->steps.items[*no]))
+            continue;
+        if (job_step_can_begin(run, &run->steps.items[*no], now_ms))
+            return JOB_NEXT_STEP;
+        is_any = true;
+    }
+    return is_any ? JOB_NEXT_NOTHING : JOB_NEXT_FAILED;
 }
 
 /* Needs the lock. The next step forward. */
@@ -325,9 +389,9 @@ static enum job_next job_run_find_step(const struct job_run *run, unsigned *no) 
         is_failed |= run->steps.items[i].state == JOB_STEP_FAILED;
     }
     if (is_all)
-        return JOB_NEXT_DONE;
+        return run->busy ? JOB_NEXT_NOTHING : JOB_NEXT_DONE;
     if (is_failed)
-        return run->busy ? JOB_NEXT_NOTHING : JOB_NEXT_FAILED;
+        return job_run_find_last_step(run, no);
     for (*no = 0; *no < run->steps.count; (*no)++)
         if (job_step_can_begin(run, &run->steps.items[*no], now_ms))
             return JOB_NEXT_STEP;

@@ -182,6 +182,7 @@ int jobs_tick(struct jobs *jobs, struct err *err) {
 static void job_run_wake(struct job_run *run) {
     for (size_t i = 0; i < run->steps.count; i++)
         run->marks[i].due_ms = run->marks[i].due_ms ? 1 : 0;
+    job_run_turn(run);
 }
 
 void jobs_wake(struct jobs *jobs, const char *id) {
@@ -344,13 +345,28 @@ static int jobs_order(struct jobs *jobs, const char *id, const char *action, con
     rc = fn(store, id, &line, err);
     if (rc == ERR_EXISTS)
         return jobs_tell_other(jobs, job, other, err);
+    if (!rc && fn == job_store_retry && jobs->options.on_retry)
+        jobs->options.on_retry(jobs->options.arg, job);
     runtime_note_written(jobs->options.runtime);
     jobs_wake(jobs, id);
     return rc;
 }
 
+/* Other replicas hear of it by the change feed. */
+static void jobs_note_cancel(struct jobs *jobs, const char *id) {
+    LOCKED(&jobs->lock);
+    struct job_run *run = jobs_find_run(jobs, id);
+    if (!run)
+        return;
+    run->is_cancel_asked = true;
+    job_run_turn(run);
+}
+
 int jobs_cancel(struct jobs *jobs, const char *id, const struct actor *actor, struct err *err) {
-    return jobs_order(jobs, id, "job.cancel", actor, job_store_cancel, err);
+    int rc = jobs_order(jobs, id, "job.cancel", actor, job_store_cancel, err);
+    if (!rc)
+        jobs_note_cancel(jobs, id);
+    return rc;
 }
 
 int jobs_retry(struct jobs *jobs, const char *id, const struct actor *actor, struct err *err) {

@@ -63,6 +63,10 @@ struct job_step_kind {
     job_step_fn *run;
     job_step_fn *undo; /* NULL: nothing is to be taken back */
     int64_t limit_ms;  /* of run or undo, from its begin, with all waits and tries; 0: none */
+    /* Called when the step is about to fail, by an error of its own or by its limit: takes away what must not stay behind. Until it returns 0 it is called again and again,
+     * however long that takes, instead of `run`; then the step fails. NULL: nothing must go. */
+    job_step_fn *leave;
+    bool is_finished; /* once it has begun it comes to its end although another step fails: only then does the job */
 };
 
 /* The steps that a new job will have. */
@@ -89,6 +93,9 @@ struct jobs_options {
     const struct runtime *runtime;
     struct worker_pool *workers; /* for steps of kinds without a pool of their own, and for what is written between steps */
     void (*on_end)(void *arg, const struct job *job); /* a job has ended here; from a worker. NULL: nobody listens */
+    void (*on_retry)(
+        void *arg,
+        const struct job *job); /* it is about to go on, having failed or been canceled; from jobs_retry. NULL: nobody listens */
     void *arg;
 };
 /* Makes the engine; nothing runs before jobs_tick. Freed by jobs_free. ERR_NOMEM. */
@@ -103,7 +110,7 @@ void jobs_free(struct jobs *jobs); /* NULL is allowed; after the stop of the wor
 #define JOBS_TICK_MS 500
 #define JOBS_LOOK_MS 2000
 int jobs_tick(struct jobs *jobs, struct err *err);
-/* Something has happened to this job, or to one of them (NULL): steps that wait look again, and orders are taken, with the next tick. Does not block. */
+/* Something has happened to this job, or to one of them (NULL): its steps that wait look again, and orders are taken with the next tick. Does not block. */
 void jobs_wake(struct jobs *jobs, const char *id);
 /* The same for all jobs about this object. */
 void jobs_wake_about(struct jobs *jobs, const char *object_id);

@@ -29,6 +29,7 @@ struct job_mark {
     int64_t due_ms;  /* monotonic: it waits until then */
     unsigned errors; /* that passed, in a row */
     bool is_undoing; /* is being taken back */
+    struct err *why; /* it fails, once what must not stay is gone; NULL: it does not. The worker's own */
 };
 
 /* A job that this replica holds. */

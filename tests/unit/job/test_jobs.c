@@ -31,7 +31,7 @@ enum { FIRST, SECOND, THIRD, STEPS };
 static struct {
     atomic_int outcome[STEPS]; /* 0, JOB_WAIT, ERR_* */
     atomic_int undo_outcome;
-    atomic_uint runs[STEPS], undos[STEPS];
+    atomic_uint runs[STEPS], undos[STEPS], leaves;
     atomic_bool is_held; /* the first step does not return */
     atomic_bool is_inside;
     char data[100]; /* what the second step knew when it began */
@@ -84,10 +84,18 @@ static int second_undo(struct job_call *call, struct err *err) {
     return rc ? err_set(err, rc, "it stays") : 0;
 }
 
-static const struct job_step_kind steps[] = {{"first", "take the first step", first_run, first_undo, 0},
-                                             {"second", "take the second step", second_run, second_undo, 0},
-                                             {"third", "take the third step", third_run, NULL, 0},
-                                             {NULL, NULL, NULL, NULL, 0}};
+/* Not at once. */
+static int second_leave(struct job_call *call, struct err *err) {
+    (void)err;
+    return atomic_fetch_add(&world.leaves, 1) ? 0 : job_wait(call, 1, "the key is still there");
+}
+
+static const struct job_step_kind steps[] = {
+    {.name = "first", .title = "take the first step", .run = first_run, .undo = first_undo},
+    {.name = "second", .title = "take the second step", .run = second_run, .undo = second_undo, .leave = second_leave},
+    {.name = "third", .title = "take the third step", .run = third_run},
+    {.name = NULL},
+};
 static const struct job_kind walk = {.name = "walk", .title = "walk", .action = "cluster.change", .steps = steps};
 
 /* -- replicas ----------------------------------------------------------------------------------------------------------------- */
@@ -231,6 +239,60 @@ static void test_its_begin_and_end_are_in_the_audit_log(void **state) {
         "cluster.change pending ada prod|cluster.change ok ada prod");
 }
 
+#define VC "bbbbbbbb-bbbb-4bbb-8bbb-000000000001"
+#define TOLD(what) "SELECT GROUP_CONCAT(" what " ORDER BY made_at_ms, id SEPARATOR '|') FROM vcenter_events"
+
+/* A vCenter that is told of the cluster, on one of its vSphere clusters. */
+static void add_place(void) {
+    fixture_exec("DELETE FROM vcenters");
+    fixture_insert_vcenter(east.store, VC);
+    fixture_exec("UPDATE vcenters SET registered_at_ms = 1, events_since_ms = 1");
+    fixture_exec("INSERT INTO cluster_places (cluster_id, vcenter_id, moref, name, told, down) VALUES ('" CLUSTER "', '" VC
+                 "', 'domain-c7', 'prod', 'ready', 0)");
+}
+
+static void remove_place(void) {
+    fixture_exec("DELETE FROM cluster_places");
+    fixture_exec("DELETE FROM vcenters");
+}
+
+/* Also where the job has removed the cluster. */
+static void test_its_begin_and_end_are_told_where_the_cluster_is(void **state) {
+    char id[UUID_TEXT_BYTES];
+    struct err err = {0};
+    (void)state;
+    add_place();
+    atomic_store(&world.outcome[SECOND], ERR_FORBIDDEN);
+    start(&east, id);
+    assert_text(TOLD("CONCAT_WS(' ', vcenter_id, moref, kind, name, object_id, job)"),
+                VC " domain-c7 job_begun prod " CLUSTER " walk");
+    tick_until(&east, id, "failed");
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM vcenter_events"), 2);
+    assert_text("SELECT reason FROM vcenter_events WHERE kind = 'job_failed'", "take the second step: it says no");
+    ASSERT_OK(jobs_cancel(east.jobs, id, NULL, &err), &err);
+    tick_until(&east, id, "canceled");
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM vcenter_events WHERE kind = 'job_canceled'"), 1);
+    fixture_exec("DELETE FROM cluster_places");
+    atomic_store(&world.outcome[SECOND], 0);
+    memset(world.undos, 0, sizeof(world.undos));
+    ASSERT_OK(jobs_retry(east.jobs, id, NULL, &err), &err);
+    tick_until(&east, id, "done");
+    assert_text("SELECT moref FROM vcenter_events WHERE kind = 'job_done'", "domain-c7");
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM vcenter_events"), 4);
+    remove_place();
+}
+
+static void test_a_vcenter_without_events_is_told_nothing(void **state) {
+    char id[UUID_TEXT_BYTES];
+    (void)state;
+    add_place();
+    fixture_exec("UPDATE vcenters SET events_since_ms = 0");
+    start(&east, id);
+    tick_until(&east, id, "done");
+    assert_int_equal(fixture_number("SELECT COUNT(*) FROM vcenter_events"), 0);
+    remove_place();
+}
+
 static void test_an_object_has_one_job_at_a_time(void **state) {
     char id[UUID_TEXT_BYTES], other[UUID_TEXT_BYTES] = "";
     struct err err = {0};
@@ -324,6 +386,19 @@ static void test_a_cancel_takes_back_the_last_first(void **state) {
     ASSERT_OK(jobs_retry(east.jobs, id, NULL, &err), &err);
     tick_until(&east, id, "done");
     assert_int_equal(atomic_load(&world.runs[FIRST]), 2);
+}
+
+static void test_what_must_not_stay_goes_before_a_step_fails(void **state) {
+    char id[UUID_TEXT_BYTES];
+    (void)state;
+    atomic_store(&world.outcome[SECOND], ERR_UPSTREAM);
+    start(&east, id);
+    tick_until(&east, id, "failed");
+    assert_int_equal(atomic_load(&world.leaves), 2);
+    assert_int_equal(atomic_load(&world.runs[SECOND]), 1); /* it is not begun again meanwhile */
+    assert_text("SELECT reason FROM job_steps WHERE name = 'second'", "it says no");
+    assert_int_equal(
+        fixture_number("SELECT COUNT(*) FROM job_lines WHERE text LIKE '%before this step ends: the key is still there'"), 1);
 }
 
 static void test_a_failed_job_can_be_taken_back(void **state) {
@@ -447,12 +522,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_steps_run_in_their_order, empty),
         cmocka_unit_test_setup(test_its_begin_and_end_are_in_the_audit_log, empty),
+        cmocka_unit_test_setup(test_its_begin_and_end_are_told_where_the_cluster_is, empty),
+        cmocka_unit_test_setup(test_a_vcenter_without_events_is_told_nothing, empty),
         cmocka_unit_test_setup(test_an_object_has_one_job_at_a_time, empty),
         cmocka_unit_test_setup(test_unknown_kinds_are_refused, empty),
         cmocka_unit_test_setup(test_a_step_that_waits_holds_nothing, empty),
         cmocka_unit_test_setup(test_a_failure_says_what_to_do_and_goes_on_from_there, empty),
         cmocka_unit_test_setup(test_errors_that_pass_are_waited_for, empty),
         cmocka_unit_test_setup(test_a_cancel_takes_back_the_last_first, empty),
+        cmocka_unit_test_setup(test_what_must_not_stay_goes_before_a_step_fails, empty),
         cmocka_unit_test_setup(test_a_failed_job_can_be_taken_back, empty),
         cmocka_unit_test_setup(test_another_replica_goes_on, empty),
         cmocka_unit_test_setup(test_a_replica_that_wakes_changes_nothing, empty),
