@@ -2,6 +2,7 @@
 noinst_LIBRARIES += src/vcenter/libvcenter.a
 src_vcenter_libvcenter_a_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_VCENTER) -iquote $(top_srcdir)/extension
 src_vcenter_libvcenter_a_SOURCES = \
+    extension/provision_role.def \
     extension/role.def \
     extension/texts.def \
     src/vcenter/doctor/doctor.c \
@@ -72,6 +73,8 @@ src_vcenter_libvcenter_a_SOURCES = \
     src/vcenter/link/vc_people.h \
     src/vcenter/link/verdict.c \
     src/vcenter/link/verdict.h \
+    src/vcenter/machines/vc_machines.c \
+    src/vcenter/machines/vc_machines.h \
     src/vcenter/watch/discovery.c \
     src/vcenter/watch/discovery.h \
     src/vcenter/watch/rescan.c \

@@ -79,7 +79,9 @@ static void event_post_make(struct event_wire *w, const struct vcenter_event *e,
     } else {
         event_post_put(w, "cluster", e->name);
         event_post_put(w, "clusterId", e->object_id);
-        if (e->kind == VCENTER_EVENT_DEGRADED || e->kind == VCENTER_EVENT_FAILED)
+        if (e->job)
+            event_post_put(w, "job", e->job);
+        if (e->kind == VCENTER_EVENT_DEGRADED || e->kind == VCENTER_EVENT_FAILED || e->kind == VCENTER_EVENT_JOB_FAILED)
             event_post_put(w, "reason", e->reason);
     }
 }

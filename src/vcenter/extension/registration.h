@@ -42,7 +42,9 @@ struct register_request {
         [REGISTRATION_ROLE_ON_MAX]; /* inventory paths: the privileges needed on objects are granted on these; needs role_name and login */
     size_t role_on_count;           /* 0: on the vSphere clusters with HX clusters or Kubernetes clusters */
     bool role_everywhere;           /* grant the whole role on the root folder, propagating; no role_on then */
-    bool creates_alarms;            /* make the alarm of state_alarm.h, unless it is there */
+    bool
+        role_provisions; /* with what building clusters needs, too (provision_role.def); needs role_on or role_everywhere where there is a login */
+    bool creates_alarms;          /* make the alarm of state_alarm.h, unless it is there */
     struct vcenter_account login; /* stored, to log in where certificates cannot; it gets the role. user NULL: none */
     enum credential_kind login_kind;
 };

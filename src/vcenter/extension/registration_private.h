@@ -9,6 +9,7 @@
 #include "state_alarm.h"
 #include "vcenter_store.h"
 #include "vim_authorization.h"
+#include "vim_object.h"
 
 /* One registration or unregistration under way. */
 struct registration_work {

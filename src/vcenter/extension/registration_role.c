@@ -16,7 +16,7 @@
 #include "vcenter_store.h"
 #include "vim_authorization.h"
 
-enum set { ON_ROOT = 1, ON_OBJECTS = 2 };
+enum set { ON_ROOT = 1, ON_OBJECTS = 2, TO_PROVISION = 4 };
 
 static const struct {
     const char *id;
@@ -25,6 +25,9 @@ static const struct {
 #define ROLE_PRIVILEGE(id, set, why) {id, set},
 #include "role.def"
 #undef ROLE_PRIVILEGE
+#define PROVISION_PRIVILEGE(id, place, why) {id, TO_PROVISION},
+#include "provision_role.def"
+#undef PROVISION_PRIVILEGE
 };
 
 /* One of the two roles as it is to be. */
@@ -51,10 +54,15 @@ static void name_object_role(const char *name, char out[ROLE_NAME_BYTES]) {
     (void)snprintf(out, ROLE_NAME_BYTES, "%s%s", name, ROLE_OBJECTS_SUFFIX);
 }
 
+/* What is needed on objects, as the request wants it. */
+static unsigned object_sets(const struct registration_work *w) {
+    return w->joining->role_provisions ? ON_OBJECTS | TO_PROVISION : ON_OBJECTS;
+}
+
 static struct role_spec root_spec(const struct registration_work *w) {
     const char *name = w->joining->role_name;
     struct role_spec spec;
-    spec_fill(&spec, name, has_objects(w) ? ON_ROOT : ON_ROOT | ON_OBJECTS);
+    spec_fill(&spec, name, has_objects(w) ? ON_ROOT : ON_ROOT | object_sets(w));
     spec.known_id = w->row.role_id;
     return spec;
 }
@@ -63,7 +71,7 @@ static struct role_spec object_spec(const struct registration_work *w) {
     char name[ROLE_NAME_BYTES];
     struct role_spec spec;
     name_object_role(w->joining->role_name, name);
-    spec_fill(&spec, name, ON_OBJECTS);
+    spec_fill(&spec, name, object_sets(w));
     spec.known_id = w->row.object_role_id;
     return spec;
 }

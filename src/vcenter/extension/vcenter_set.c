@@ -133,6 +133,7 @@ static int vcenter_set_remove_row(struct platform *platform, const struct audit_
     const struct audit_record now = audit_record_now(line, 0);
     struct vcenter *row = NULL;
     int rc = vcenter_store_load(options->runtime->store, id, &row, err);
+    rc = rc ? rc : vcenter_store_check_unprovided(options->runtime->store, id, err); /* before anybody unregisters in vain */
     if (!rc && row->registered_at_ms) {
         rc = err_set(err, ERR_CONFLICT, "we are still registered with vCenter %s", row->name);
         (void)err_remedy(err, "run first: kaasctl vcenter unregister %s", name_word(row->name, row->id));

@@ -19,6 +19,8 @@
 #include "vim.h"
 #include "x509.h"
 
+#define MACHINE_THREADS 2U /* of the client's connections, so that sign-ons always find one */
+#define MACHINE_QUEUE_COUNT 512U
 #define RETIRE_GRACE_MS 500
 #define RETIRE_LOGOUT_MS 3000 /* on a connection of its own: TCP, TLS, and the call */
 
@@ -29,6 +31,7 @@ struct link {
     const struct link_env *env;
     struct vim_client *client;
     struct watch *watch;
+    struct worker_pool *machine_workers;
     atomic_bool is_verified;    /* the identity was checked since the watch last ended */
     atomic_bool is_in_admin;    /* a registration or unregistration runs */
     atomic_uint tasks;          /* that have a session of their own */
@@ -87,6 +90,10 @@ const char *link_id(const struct link *link) {
 
 struct worker_pool *link_pool(const struct link *link) {
     return link->remote.workers;
+}
+
+struct worker_pool *link_machine_pool(const struct link *link) {
+    return link->machine_workers;
 }
 
 struct vim_client *link_client(const struct link *link) {
@@ -475,12 +482,16 @@ static int make_pool(struct link *link, const struct vcenter *vc, struct err *er
                                           .queue_count = KAAS_VIM_QUEUE_COUNT_MAX,
                                           .thread_begin = store_thread_begin,
                                           .thread_end = store_thread_end};
-    return worker_pool_new(&workers, &link->remote.workers, err);
+    int rc = worker_pool_new(&workers, &link->remote.workers, err);
+    workers.threads = MACHINE_THREADS;
+    workers.queue_count = MACHINE_QUEUE_COUNT;
+    return rc ? rc : worker_pool_new(&workers, &link->machine_workers, err);
 }
 
 static void link_free(struct remote *remote) {
     struct link *link = link_of(remote);
     worker_pool_free(link->remote.workers);
+    worker_pool_free(link->machine_workers);
     watch_ops(link)->free(link->watch);
     vim_client_free(link->client);
     login_material_done(&link->material);
@@ -631,6 +642,7 @@ static void link_end(struct remote *remote) {
         (void)worker_pool_wait_idle(remote->workers, RETIRE_GRACE_MS);
     vim_client_cancel(link->client); /* the watch cleans nothing up: that is what the logout does */
     worker_pool_stop(remote->workers);
+    worker_pool_stop(link->machine_workers);
     watch_ops(link)->stop(link->watch);
     if (!is_hopeless) /* else there is nobody to log out from */
         (void)vim_logout_within(link->client, RETIRE_LOGOUT_MS, NULL);

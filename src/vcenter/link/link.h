@@ -75,8 +75,10 @@ struct link *link_ref(struct link *link);
 void link_unref(struct link *link); /* NULL is allowed; as remote_unref */
 CLEANUP_DEFINE(struct link, link_unref);
 
-const char *link_id(const struct link *link);             /* instance UUID */
-struct worker_pool *link_pool(const struct link *link);   /* lives as long as a reference is held */
+const char *link_id(const struct link *link);           /* instance UUID */
+struct worker_pool *link_pool(const struct link *link); /* lives as long as a reference is held */
+struct worker_pool *
+link_machine_pool(const struct link *link);               /* likewise; for making machines, which others need not wait behind */
 struct vim_client *link_client(const struct link *link);  /* blocks: use in the worker */
 const struct link_env *link_env(const struct link *link); /* outlives the link */
 struct watch *link_watch(const struct link *link);        /* watch_run.h; lives as long as the link */

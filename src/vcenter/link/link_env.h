@@ -48,6 +48,9 @@ struct platform_options {
     /* Called when a host of this vCenter has begun to enter maintenance mode. From a thread of the watch, must not block; may be NULL. */
     void (*on_maintenance)(void *arg, const char *vcenter_id, const struct vim_watch_maintenance *begun);
     void *on_maintenance_arg;
+    /* Called when something has happened to a task or machine that `whom` waits for (vim_follow.h), or may have. From a thread of the watch, must not block; may be NULL. */
+    void (*on_followed)(void *arg, const char *whom);
+    void *on_followed_arg;
     /* Called when the database refuses an object of a vCenter (`text`: path, id and why); all others are saved. From a thread of the watch; may be NULL. */
     void (*on_refused)(void *arg, const char *vcenter_id, const char *text);
     void *on_refused_arg;

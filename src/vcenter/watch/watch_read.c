@@ -131,7 +131,7 @@ static int on_settled(void *arg, struct err *err) {
 
 static bool watch_read_make(struct watch *w, struct vim_watch **out, struct err *err) {
     _cleanup_free_ char *key = link_get_extension_key(w->link);
-    const struct vim_watch_options options = {.extension_key = key};
+    const struct vim_watch_options options = {.extension_key = key, .follows = w->follows};
     bool is_stopping;
     if (vim_watch_new(link_client(w->link), &options, out, err))
         return false;

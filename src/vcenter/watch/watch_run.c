@@ -9,6 +9,7 @@
 #include "metric.h"
 #include "platform_links.h"
 #include "str.h"
+#include "vim_follow.h"
 #include "watch_mirror.h"
 #include "watch_run_private.h"
 
@@ -73,6 +74,12 @@ static int watch_make(struct link *link, struct watch **out, struct err *err) {
     struct watch *w = calloc(1, sizeof(*w));
     if (!w)
         return err_set(err, ERR_NOMEM, "out of memory");
+    const struct platform_options *options = &link_env(link)->options;
+    int rc = vim_follows_new(options->on_followed, options->on_followed_arg, &w->follows, err);
+    if (rc) {
+        free(w);
+        return rc;
+    }
     w->link = link;
     (void)pthread_mutex_init(&w->saving, NULL);
     (void)pthread_mutex_init(&w->lock, NULL);
@@ -89,6 +96,7 @@ static void watch_free(struct watch *w) {
     node_target_list_done(&w->targets);
     node_matcher_free(w->matcher);
     watch_nodes_done(&w->saved);
+    vim_follows_free(w->follows);
     (void)pthread_cond_destroy(&w->changed);
     (void)pthread_mutex_destroy(&w->lock);
     (void)pthread_mutex_destroy(&w->saving);
@@ -148,6 +156,10 @@ void watch_note_difference(struct watch *w) {
     (void)pthread_mutex_unlock(&w->lock);
     metric_add(metric_get(METRIC_WATCH_DIFFERENCES), 1);
     watch_restart(w);
+}
+
+struct vim_follows *watch_follows(const struct watch *w) {
+    return w->follows;
 }
 
 void watch_lock_saving(struct watch *w) {

@@ -15,6 +15,7 @@ struct link;
 struct link_watch_ops;
 struct platform;
 struct strbuf;
+struct vim_follows;
 struct watch;
 struct watch_inventory;
 
@@ -50,6 +51,9 @@ int watch_get_inventory(struct watch *watch, struct watch_inventory *out, struct
 
 /* As watch_mirror_get_path, from what is known now; false while there is no picture. Does not wait for one. */
 bool watch_get_path(struct watch *watch, const char *moref, struct strbuf *out);
+
+/* What is followed at this vCenter; lives as long as the link. */
+struct vim_follows *watch_follows(const struct watch *watch);
 
 /* Held while clusters are saved, so that an older picture never follows a newer one. */
 void watch_lock_saving(struct watch *watch);

@@ -22,6 +22,7 @@ struct watch_noted {
 
 struct watch {
     struct link *link;
+    struct vim_follows *follows;
     pthread_t reader, saver;
     pthread_mutex_t saving; /* see watch_lock_saving; taken before `lock` */
 

@@ -338,3 +338,29 @@ def test_a_vcenter_that_is_not_registered_is_told_nothing() -> None:
         told = many.db.query("SELECT vcenter_id FROM cluster_places WHERE name LIKE 'later-%%'", database="kaas")
         assert told == [(first.instance_uuid,)]
         assert many.db.query("SELECT name FROM vcenter_events WHERE vcenter_id = %s", second.instance_uuid, database="kaas") == []
+
+
+# -- jobs --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_told_where_its_cluster_is(world: World) -> None:
+    """One that waits for a cluster that is away, until it is canceled."""
+    cluster, name = add(world, EAST)
+    until_told(world, name, "cluster.added")
+    world.db.query("INSERT INTO kube_connections (cluster_id, address, cluster_uid, created_at_ms, updated_at_ms, version_no)"
+                   " VALUES (%s, 'https://192.0.2.1:6443', 'u', 1, 1, 1)", cluster, database="kaas")
+    world.db.query("INSERT INTO kube_statuses (cluster_id, state, since_ms, checked_at_ms, token_until_ms, token_renew_at_ms, health,"
+                   " health_since_ms, version_no) VALUES (%s, 'unknown', 1, 0, 0, 0, 'unknown', 1, 1)", cluster, database="kaas")
+    job_id = world.admin.expect(202, "DELETE", f"/v2/clusters/{cluster}/connection", params={"when_back": "true"})["job_id"]
+    until_told(world, name, "cluster.added", "job.begun")
+    world.admin.expect(200, "POST", f"/v2/jobs/{job_id}/cancel")
+    found = until_told(world, name, "cluster.added", "job.begun", "job.canceled")
+    assert [text for _, text, _ in found[1:]] == [
+        f"The job cluster.disconnect on Kubernetes cluster {name} has begun",
+        f"The job cluster.disconnect on Kubernetes cluster {name} was canceled"]
+    assert [text for _, text, _ in events(world, name, locale="de")][1:] == [
+        f"Der Auftrag cluster.disconnect am Kubernetes-Cluster {name} hat begonnen",
+        f"Der Auftrag cluster.disconnect am Kubernetes-Cluster {name} wurde abgebrochen"]
+    assert found[1][2]["clusterId"] == cluster
+    world.admin.expect(200, "DELETE", f"/v2/clusters/{cluster}/connection", params={"forget": "true"})
+    until_told(world, name, "cluster.added", "job.begun", "job.canceled")

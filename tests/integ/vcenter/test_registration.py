@@ -233,7 +233,7 @@ def test_the_record_read_by_pyvmomi_is_what_we_say_we_registered(joined: World) 
     assert [(p.privID, p.privGroupName) for p in record.privilegeList] == [("KaaS.View", "KaaS")]
     assert [event.eventID.removeprefix("com.cisco.kaas.") for event in record.eventList] == [
         "cluster.added", "cluster.removed", "cluster.ready", "cluster.degraded", "cluster.failed", "access.granted", "access.removed",
-        "host.maintenance", "summary"]
+        "host.maintenance", "job.begun", "job.done", "job.failed", "job.canceled", "summary"]
 
 
 def test_the_server_in_the_record_is_this_daemon_with_its_certificate(joined: World) -> None:

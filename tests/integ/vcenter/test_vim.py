@@ -387,7 +387,7 @@ def test_a_lost_session_is_renewed(admin: Probe, fresh_vcenter: StrictVcenter) -
     ("truncated", {"bytes": 300}, "upstream_protocol", ""),
     ("close", {"bytes": 200}, "upstream_", ""),
     ("close", {"bytes": 0}, "upstream_", ""),
-    ("fault", {"fault": "HostCommunication", "text": "no contact"}, "upstream_error", "HostCommunication: no contact"),
+    ("fault", {"fault": "LicenseRestricted", "text": "no contact"}, "upstream_error", "LicenseRestricted: no contact"),
     ("fault", {"fault": "InvalidRequest", "text": "unexpected element"}, "upstream_error", "InvalidRequest: unexpected element"),
 ])
 def test_bad_answers_are_told_exactly(fresh_vcenter: StrictVcenter, start: Start, kind: str, more: dict[str, Any], slug: str,

@@ -15,6 +15,7 @@
 #include "str.h"
 #include "vim_alarm.h"
 #include "vim_authorization.h"
+#include "vim_object.h"
 #include "vim_session.h"
 
 struct platform_world_reg pr;

@@ -8,6 +8,7 @@
 #include "platform_world_watch.h"
 #include "str.h"
 #include "vim.h"
+#include "vim_follow.h"
 #include "vim_session.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -71,6 +72,20 @@ void watch_world_fail_saves(int code) {
     (void)pthread_mutex_lock(&lock);
     world.fail_saves = code;
     (void)pthread_mutex_unlock(&lock);
+}
+
+/* -- vim_follow.h: nothing is followed in these tests --------------------------------------------------------------------------- */
+
+int vim_follows_new(vim_follow_fn *news, void *arg, struct vim_follows **out, struct err *err) {
+    (void)news;
+    (void)arg;
+    (void)err;
+    *out = NULL;
+    return 0;
+}
+
+void vim_follows_free(struct vim_follows *follows) {
+    (void)follows;
 }
 
 /* -- vim_watch.h ------------------------------------------------------------------------------------------------------------- */

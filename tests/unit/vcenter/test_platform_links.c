@@ -427,7 +427,7 @@ static void each_member_that_differs_is_named(void **state) {
     static const char *const tasks[] = {"x"};
     static struct vim_ext_privilege privileges[8];
     static struct vim_ext_resource resources[4];
-    static struct vim_key_value texts[64];
+    static struct vim_key_value texts[128];
     (void)state;
     EXPECT("description", found.record.description.summary = "x");
     EXPECT("company", found.record.company = "x");
@@ -459,6 +459,7 @@ static void each_member_that_differs_is_named(void **state) {
     free_records();
     make_records();
     memcpy(resources, found.record.resources, sizeof(resources));
+    assert_true(resources[1].data_count <= ARRAY_COUNT(texts));
     memcpy(texts, resources[1].data, resources[1].data_count * sizeof(texts[0]));
     texts[0].value = "x";
     resources[1].data = texts;
