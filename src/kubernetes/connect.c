@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "http_client.h"
+#include "kube_admin.h"
 #include "kubeconfig.h"
 #include "net_addr.h"
 #include "net_policy.h"
@@ -22,6 +23,11 @@
 #define CONNECT_UNDO_MS 3000 /* of each call that takes back what was made: the server may be silent by now */
 #define CONNECT_LOOK_MS 500  /* between two looks whether kaasd stops */
 #define CONNECT_NEAR_DAYS_MS (30 * CLOCK_DAY_MS)
+
+/* kubeadm's binding, made again. */
+#define KUBE_ADMINS_REMEDY                                                                                                     \
+    "on its first control plane: kubectl --kubeconfig /etc/kubernetes/super-admin.conf create clusterrolebinding " KUBE_ADMINS \
+    " --clusterrole cluster-admin --group " KUBE_ADMINS
 
 /* One try to connect, or one look at a connection (`wish` NULL). */
 struct connecting {
@@ -127,6 +133,17 @@ static int connect_take_parts(struct connecting *c, struct err *err) {
     return err_remedy(err, "give the cluster's CA as PEM: /etc/kubernetes/pki/ca.crt on a control plane of kubeadm");
 }
 
+/* So is a certificate of the cluster's own CA. */
+static int connect_take_admin(struct connecting *c, struct err *err) {
+    const struct kube_admin *admin = c->wish->admin;
+    c->given = (struct kubeconfig){.url = str_dup(c->wish->address),
+                                   .ca_pem = str_dup(admin->ca_pem),
+                                   .client_cert_pem = str_dup(admin->cert_pem),
+                                   .client_key_pem = str_dup(admin->key_pem)};
+    const bool has_all = c->given.url && c->given.ca_pem && c->given.client_cert_pem && c->given.client_key_pem;
+    return has_all ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
 static int connect_load_known(struct connecting *c, struct err *err) {
     struct err why = {0};
     if (!c->wish || !c->wish->cluster_id)
@@ -165,12 +182,13 @@ static int connect_read_kubeconfig(struct connecting *c, struct err *err) {
 }
 
 static int connect_text(struct connecting *c, struct finding *f, struct err *err) {
+    const struct kube_wish *w = c->wish;
     int rc = connect_load_known(c, err);
-    if (!rc && c->wish->kubeconfig)
-        rc = connect_read_kubeconfig(c, err);
-    else if (!rc)
-        rc = connect_take_parts(c, err);
-    if (!rc && c->given.context)
+    if (!rc)
+        rc = w->admin ? connect_take_admin(c, err) : w->kubeconfig ? connect_read_kubeconfig(c, err) : connect_take_parts(c, err);
+    if (!rc && w->admin)
+        finding_say(f, FINDING_OK, "a certificate of the cluster's own CA");
+    else if (!rc && c->given.context)
         finding_say(f, FINDING_OK, "context \"%s\": cluster \"%s\", user \"%s\"", c->given.context, c->given.cluster_name,
                     c->given.user_name);
     else if (!rc)
@@ -292,6 +310,19 @@ static int connect_tls(struct connecting *c, struct finding *f, struct err *err)
     return 0;
 }
 
+/* Who may not even look at a namespace is no administrator. A certificate of the cluster's own CA is refused only where somebody has changed the cluster. */
+static int connect_advise(const struct connecting *c, int rc, struct err *why) {
+    const bool is_made = c->wish && c->wish->admin;
+    if (rc == ERR_UPSTREAM_DENIED && c->wish)
+        (void)snprintf(why->remedy, sizeof(why->remedy), "%s", is_made ? KUBE_ADMINS_REMEDY : KUBE_ADMIN_REMEDY);
+    else if (rc == ERR_UNAUTHENTICATED && is_made)
+        (void)snprintf(
+            why->remedy, sizeof(why->remedy),
+            "its API servers no longer take the CA that it was made with: kaasctl cluster reconnect %s --kubeconfig FILE",
+            c->wish->cluster_id);
+    return rc;
+}
+
 /* -- signing in and looking ----------------------------------------------------------------------------------------------------- */
 
 /* Anonymous requests are let in to much: the question who we are is not. */
@@ -301,10 +332,11 @@ static int connect_sign_in(struct connecting *c, struct finding *f, struct err *
     int rc = connecting_client(c, &endpoint, c->given.token, &c->client, &why);
     if (rc)
         return err_move(err, rc == ERR_CONFIG ? ERR_UNPROCESSABLE : rc, &why);
-    rc = kube_account_check_sign_in(c->client, err);
-    if (!rc)
-        finding_say(f, FINDING_OK, "%s", !c->wish ? "by our own account" : c->given.token ? "by token" : "by client certificate");
-    return rc;
+    rc = connect_advise(c, kube_account_check_sign_in(c->client, &why), &why);
+    if (rc)
+        return err_move(err, rc, &why);
+    finding_say(f, FINDING_OK, "%s", !c->wish ? "by our own account" : c->given.token ? "by token" : "by client certificate");
+    return 0;
 }
 
 static int connect_version(struct connecting *c, struct finding *f, struct err *err) {
@@ -322,17 +354,10 @@ static int connect_refuse_other(const struct connecting *c, struct err *err) {
                       c->known->cluster_id);
 }
 
-/* Who may not even look at a namespace is no administrator. */
-static int connect_advise_admin(const struct connecting *c, int rc, struct err *why) {
-    if (rc == ERR_UPSTREAM_DENIED && c->wish)
-        (void)snprintf(why->remedy, sizeof(why->remedy), "%s", KUBE_ADMIN_REMEDY);
-    return rc;
-}
-
 static int connect_identity(struct connecting *c, struct finding *f, struct err *err) {
     _cleanup_(kube_connection_free) struct kube_connection *other = NULL;
     struct err why = {0};
-    int rc = connect_advise_admin(c, kube_ask_identity(c->client, &c->connection.cluster_uid, &why), &why);
+    int rc = connect_advise(c, kube_ask_identity(c->client, &c->connection.cluster_uid, &why), &why);
     if (rc)
         return err_move(err, rc, &why);
     finding_say(f, FINDING_OK, "uid of kube-system: %s", c->connection.cluster_uid);
@@ -349,10 +374,12 @@ static int connect_identity(struct connecting *c, struct finding *f, struct err 
 }
 
 static int connect_rights(struct connecting *c, struct finding *f, struct err *err) {
-    int rc = kube_account_check_maker(c->client, err);
-    if (!rc)
-        finding_say(f, FINDING_OK, "it may make the account of KaaS");
-    return rc;
+    struct err why = {0};
+    int rc = connect_advise(c, kube_account_check_maker(c->client, &why), &why);
+    if (rc)
+        return err_move(err, rc, &why);
+    finding_say(f, FINDING_OK, "it may make the account of KaaS");
+    return 0;
 }
 
 /* -- our own account --------------------------------------------------------------------------------------------------------- */

@@ -146,25 +146,6 @@ static void kube_plan(struct kube_remote *at, int64_t in_ms) {
 
 /* -- token and client -------------------------------------------------------------------------------------------------------- */
 
-int kube_seal_token(struct kubernetes *k, const char *cluster_id, const char *token, struct secret_value *out, struct err *err) {
-    const struct secret_place place = kube_store_place(cluster_id);
-    return secret_seal(k->options.runtime->seal, &place, token, out, err);
-}
-
-int kube_load_token(struct kubernetes *k, const char *cluster_id, char **token, struct err *err) {
-    const struct secret_place place = kube_store_place(cluster_id);
-    int rc = secret_store_open(k->options.runtime->store, k->options.runtime->seal, &place, token, err);
-    if (rc || *token)
-        return rc;
-    (void)err_set(err, ERR_UNAUTHENTICATED, "no token is stored: it went with the master key that had sealed it");
-    return err_remedy(err, "give a fresh kubeconfig of an administrator: kaasctl cluster reconnect %s --kubeconfig FILE",
-                      cluster_id);
-}
-
-int64_t kube_renew_at_ms(int64_t now_ms, int64_t until_ms) {
-    return now_ms + (until_ms - now_ms) / 2;
-}
-
 /* The watch, which would hold the old one until that ends, begins anew where it was. */
 static int kube_use_token(struct kube_remote *at, char *token, struct err *err) {
     int rc = kube_use_new_client(at, token, err);
@@ -377,7 +358,7 @@ static void note_refusal(struct kube_remote *at, const struct err *why, int64_t 
     struct err told = *why;
     at->refused_since_ms = at->refused_since_ms ? at->refused_since_ms : now_ms;
     const bool is_for_good = is_refused_for_good(at, now_ms);
-    if (is_for_good)
+    if (is_for_good && !at->heal_why.remedy[0])
         (void)snprintf(told.remedy, sizeof(told.remedy),
                        "give a fresh kubeconfig of an administrator: kaasctl cluster reconnect %s --kubeconfig FILE",
                        at->remote.id);
@@ -425,8 +406,10 @@ static void note_outcome(struct kube_remote *at, int rc, bool is_silent, const s
     else
         (void)remote_status_set(&at->outcome, rc ? REMOTE_FAILING : REMOTE_OK, rc ? contact_reason(rc) : "", rc ? why : NULL,
                                 now_ms);
-    if (!is_refused)
+    if (!is_refused) {
         at->refused_since_ms = 0;
+        err_clear(&at->heal_why);
+    }
     const bool is_new_silence = is_silent && now_ms - at->silent_since_ms < KUBE_PATIENCE_MS;
     const int64_t pause_ms = is_new_silence ? CONTACT_SOON_MS : is_silent ? CONTACT_SILENT_MS : CONTACT_MS;
     const int64_t asked_for_ms = why->retry_after_s * INT64_C(1000);
@@ -537,6 +520,10 @@ static int kube_contact(struct remote *remote, struct err *err) {
     }
     if (rc == ERR_CONFLICT)
         drop_watch(at);
+    if (rc == ERR_UNAUTHENTICATED && kube_heal(at, &why)) {
+        kube_plan(at, CONTACT_MS);
+        return 0;
+    }
     if (is_ours_alone(rc))
         return err_move(err, rc, &why);
     note_outcome(at, rc, is_silent, &why);

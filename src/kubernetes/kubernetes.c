@@ -79,11 +79,13 @@ static int follow_one(struct kubernetes *k, struct kube_connection *connection, 
         remote_unref(found);
         return 0;
     }
+    const struct kube_heals heals = at ? kube_get_heals(at) : (struct kube_heals){.count = 0};
     remote_unref(found);
     int rc = kube_remote_new(k, connection, status, &at, err);
     if (rc)
         return rc;
     at->tick_no = k->tick_no;
+    at->heals = heals;
     return remotes_put(k->remotes, &at->remote, NULL, err);
 }
 
@@ -157,6 +159,10 @@ int kubernetes_tick(struct kubernetes *k, struct err *err) {
     }
     remotes_tick(k->remotes);
     return rc;
+}
+
+int kubernetes_submit(struct kubernetes *k, worker_fn *fn, void *arg, struct err *err) {
+    return worker_pool_submit(k->workers, fn, arg, err);
 }
 
 /* -- reading ------------------------------------------------------------------------------------------------------------------ */

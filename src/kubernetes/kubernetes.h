@@ -15,12 +15,14 @@
 #include "jobs.h"
 #include "kube_connection.h"
 #include "runtime.h"
+#include "worker_pool.h"
 #include "x509.h"
 
 #define KUBE_CONTEXTS_MAX 50U /* that are told */
 
 struct actor;
 struct inventory;
+struct kube_admin;
 struct kubernetes;
 struct metric_page;
 struct net_policy;
@@ -32,7 +34,10 @@ struct kubernetes_options {
     long call_timeout_ms;              /* of each call to an API server, connecting included */
     /* Called when state or reason of a connection has changed; may be NULL. */
     void (*on_news)(void *arg, const struct kube_status *status);
-    void *arg; /* of the function above */
+    /* Issues a certificate for this cluster, if kaasd has made it (kube_admin.h): then a connection whose token is refused connects anew by itself. ERR_NOT_FOUND: it has not.
+     * *out is kube_admin_done's in any case. Blocks. May be NULL. */
+    int (*issue_admin)(void *arg, const char *cluster_id, struct kube_admin *out, struct err *err);
+    void *arg; /* of the functions above */
 };
 
 /* Makes the set of connections; calls nobody yet. ERR_NOMEM, ERR_IO. */
@@ -44,17 +49,22 @@ void kubernetes_free(struct kubernetes *k); /* NULL is allowed */
 /* Call it about once a second: takes over what was connected, removed or written elsewhere, keeps the leases, and has what is due done. Errors of the store. */
 int kubernetes_tick(struct kubernetes *k, struct err *err);
 
+/* Has `fn` run where API servers are asked, for jobs whose steps do so; as worker_pool_submit. */
+int kubernetes_submit(struct kubernetes *k, worker_fn *fn, void *arg, struct err *err);
+
 /* -- connecting: all of it waits for the API server (worker pool `outside`) --------------------------------------------------- */
 
-/* What somebody gives to connect a cluster: a kubeconfig, or an address with CA and token. Texts borrowed; NULL: not given. */
+/* What somebody gives to connect a cluster: a kubeconfig, or an address with CA and token; of one that kaasd has made, an address with a certificate of its CA. Borrowed; NULL:
+ * not given. */
 struct kube_wish {
     const char *cluster_id; /* of the record that is connected, or connected anew in place; NULL: a new record is made */
     const char *name;       /* of the new record; NULL: that of the context's cluster */
     const char *kubeconfig, *context;
     const char *address, *ca_pem, *token;
-    const char *thumbprint_sha256; /* of the server's certificate, confirmed by whoever connects, where no CA is given */
-    int64_t version_no;            /* of the connection that is replaced, as its ETag told; 0: whatever it is now */
-    bool is_dry_run;               /* stops before anything is made */
+    const struct kube_admin *admin; /* with cluster_id and address */
+    const char *thumbprint_sha256;  /* of the server's certificate, confirmed by whoever connects, where no CA is given */
+    int64_t version_no;             /* of the connection that is replaced, as its ETag told; 0: whatever it is now */
+    bool is_dry_run;                /* stops before anything is made */
 };
 
 /* What came of connecting. All zero at first; kube_connected_done gives it back. */

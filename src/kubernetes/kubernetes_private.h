@@ -108,6 +108,12 @@ struct kube_lasting {
     size_t count;
 };
 
+/* How often a connection was connected anew from its cluster's CA, or that was tried. */
+struct kube_heals {
+    unsigned count;  /* in a row */
+    int64_t last_ms; /* monotonic clock */
+};
+
 struct kube_remote;
 /* Asks what is due: readiness each time, the rest more rarely. 0 also where the readiness checks fail. Errors of k8s_call; ERR_CONFLICT: this is another cluster. */
 int kube_probe(struct kube_remote *at, struct err *err);
@@ -130,6 +136,7 @@ struct kube_remote {
     struct k8s_client *client;         /* of our account; NULL: none yet */
     bool is_holder;                    /* this replica holds the lease */
     struct lease_fence fence;          /* of that */
+    struct kube_heals heals;
 
     pthread_mutex_t
         watching; /* guards the next two; the watch is started by the job, and stopped by it or by whoever ends the remote */
@@ -147,6 +154,7 @@ struct kube_remote {
     int64_t silent_since_ms;               /* wall clock: since when it does not answer; 0: it does */
     int64_t refused_since_ms;              /* wall clock: since when it refuses our token; 0: it does not */
     unsigned bad_tries;                    /* in a row that ended like the last one */
+    struct err heal_why;                   /* connecting anew from the cluster's CA failed for this; code 0: it did not */
     struct kube_answers answers;
     struct kube_lasting lasting; /* of the last verdict */
     struct kube_mirror mirror;   /* has a lock of its own */
@@ -164,12 +172,22 @@ int kube_remote_new(struct kubernetes *k, struct kube_connection *connection, st
 int kube_remote_save(struct remote *remote, struct err *err);
 #define KUBE_WORK_SAVE 1U
 
+/* -- kube_token.c ------------------------------------------------------------------------------------------------------------------ */
+
 /* Seals a token of this connection. out->bytes is freed by the caller. */
 int kube_seal_token(struct kubernetes *k, const char *cluster_id, const char *token, struct secret_value *out, struct err *err);
 /* The stored token; *token is freed by secret_free. ERR_UNAUTHENTICATED: none is stored, since the master key that sealed it was forgotten; errors of the store and of seal_unseal. */
 int kube_load_token(struct kubernetes *k, const char *cluster_id, char **token, struct err *err);
 /* When a token of this life is renewed: at half of it. */
 int64_t kube_renew_at_ms(int64_t now_ms, int64_t until_ms);
+
+/* -- heal.c ------------------------------------------------------------------------------------------------------------------------ */
+
+/* After our token was refused. True: the cluster, which kaasd has made, is connected anew from its CA, so that this remote gives way to another. False: it was not made, it is
+ * too early, or that failed: then *why says so. Blocks as kubernetes_connect. */
+bool kube_heal(struct kube_remote *at, struct err *why);
+/* What the next remote of this connection goes on with. */
+struct kube_heals kube_get_heals(struct kube_remote *at);
 
 /* -- connect.c ------------------------------------------------------------------------------------------------------------------- */
 

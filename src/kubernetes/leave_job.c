@@ -43,7 +43,7 @@ static int leave_job_run(struct job_call *call, struct err *err) {
 static int leave_job_submit(void *arg, const struct job *job, const char *item, worker_fn *fn, void *fn_arg, struct err *err) {
     (void)job;
     (void)item;
-    return worker_pool_submit(((struct kubernetes *)arg)->workers, fn, fn_arg, err);
+    return kubernetes_submit(arg, fn, fn_arg, err);
 }
 
 static const struct job_step_kind leave_job_steps[] = {
