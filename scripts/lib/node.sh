@@ -16,7 +16,8 @@ Makes what the machines of Kubernetes clusters are cloned from: Debian with cont
   --kubernetes VERSION  the release of Kubernetes, such as v1.36.3, which is also the one that is taken without this option
   --root                no OVA: makes the files alone, in the cache, and prints their folder
   --programs FOLDER     takes kubelet, kubeadm and kubectl from there, as they are released, instead of building them
-  --images FOLDER       takes the images from there: *.tar, as of "skopeo copy" or "docker save", of all that "kubeadm config images list" names
+  --images FOLDER       takes the images from there: *.tar, as of "skopeo copy" or "docker save", of all that "kubeadm config images list" names, and of
+                        the network for pods (docs/admin/network.md)
   --without-dns         leaves out the image of CoreDNS, whose build takes minutes
   --fresh               with Debian's packages as they are today: otherwise those that the cache has from a run before
 
@@ -43,6 +44,9 @@ built() {
     "$top/scripts/kube" where "$1"
 }
 
+# Images that the bundles of etc/bundles want.
+node_bundled() { sed -nE 's/^ *image: *//p' "$top"/etc/bundles/*/manifests/*.yaml | LC_ALL=C sort -u; }
+
 # What goes in, in variables: node_from (folder of kubelet, kubeadm, kubectl), node_built (folders that images are made of), node_names (images).
 node_sources() {
     local program module='' without=none
@@ -59,7 +63,10 @@ node_sources() {
     node_names=$("$node_from/kubeadm" config images list --kubernetes-version "$kubernetes")
     node_left_out=$(grep -e "$without" <<<"$node_names" || true)
     node_names=$(grep -v -e "$without" <<<"$node_names")
-    if [ -z "$images" ] && [ -z "$without_dns" ]; then node_built+=" $(built coredns)"; fi
+    [ -z "$images" ] || return 0
+    [ "$without_dns" ] || node_built+=" $(built coredns)"
+    node_built+=" $(built router) $(built metallb)"
+    node_names+=$'\n'$(node_bundled)
 }
 
 # Of contents, so that it is the same wherever the files are.

@@ -1,9 +1,10 @@
-"""Images of Kubernetes' own programs, out of the programs: node_images.py --programs FOLDER... --root ROOT --out FOLDER NAME...
+"""Images of Kubernetes' own programs and of those of etc/bundles, out of the programs: node_images.py --programs FOLDER... --root ROOT
+--out FOLDER NAME...
 
 An image is an OCI archive (https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md) with one layer, which holds one
-static program and nothing of a distribution; that of kube-proxy has nft and its libraries, from ROOT. Equal programs give equal bytes:
-times are 0, owners root, names sorted, and layers are not compressed, so that no version of a compressor plays a part. NAMEs are those
-that `kubeadm config images list` prints."""
+static program and nothing of a distribution; those of kube-proxy and kube-router have the commands that they call and the libraries of
+these, from ROOT. Equal programs give equal bytes: times are 0, owners root, names sorted, and layers are not compressed, so that no
+version of a compressor plays a part. NAMEs are those that `kubeadm config images list` prints, and those in manifests."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class Recipes:
         self.root = root
         self.known: dict[str, Callable[[], Content]] = {
             **{name: partial(self.plain, name) for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd")},
-            "kube-proxy": self.proxy, "coredns": self.dns, "pause": self.pause}
+            "kube-proxy": self.proxy, "coredns": self.dns, "pause": self.pause,
+            "kube-router": self.router, "controller": partial(self.plain, "controller"), "speaker": partial(self.plain, "speaker")}
 
     def program(self, name: str) -> Path:
         for folder in self.programs:
@@ -66,12 +68,29 @@ class Recipes:
     def plain(self, name: str) -> Content:
         return Content({f"usr/local/bin/{name}": self.program(name)}, [name])
 
-    def proxy(self) -> Content:
-        """With nft, by which it writes its rules in the mode `nftables`."""
-        content = self.plain("kube-proxy")
-        for path in ("/usr/sbin/nft", *libraries(self.root, "/usr/sbin/nft")):
+    def calling(self, name: str, *commands: str) -> Content:
+        """A program that calls commands of a distribution, with what their loader brings."""
+        content = self.plain(name)
+        for path in {*commands, *(library for command in commands for library in libraries(self.root, command))}:
             content.files[placed(path)] = self.root / placed(path)
         content.links = MERGED
+        return content
+
+    def proxy(self) -> Content:
+        """With nft, by which it writes its rules in the mode `nftables`."""
+        return self.calling("kube-proxy", "/usr/sbin/nft")
+
+    def router(self) -> Content:
+        """With iptables, its extensions, ipset and ip, by which it sets rules and routes; sh and cp are for the manifest's first step."""
+        content = self.calling("kube-router", "/usr/sbin/xtables-nft-multi", "/usr/sbin/ipset", "/usr/bin/ip", "/usr/bin/dash",
+                               "/usr/bin/cp")
+        tables = content.files.pop("usr/sbin/xtables-nft-multi")
+        for name in ("iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"):
+            content.files[f"usr/sbin/{name}"] = tables
+        content.files["usr/bin/sh"] = content.files.pop("usr/bin/dash")
+        for extension in (self.root / "usr/lib").glob("*/xtables/lib*t_*.so"):
+            content.files[str(extension.relative_to(self.root))] = extension
+        content.files["etc/iproute2/rt_tables"] = self.root / "etc/iproute2/rt_tables"
         return content
 
     def dns(self) -> Content:

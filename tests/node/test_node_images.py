@@ -85,6 +85,20 @@ def test_others_read_it(programs: Path, tmp_path: Path) -> None:
                                                  "Entrypoint": ["/pause"]}
 
 
+def test_kube_router_has_the_commands_that_it_calls(root: Path, programs: Path, tmp_path: Path) -> None:
+    (programs / "kube-router").write_bytes(b"a program")
+    made = run([sys.executable, MAKER, "--programs", programs, "--root", root, "--out", tmp_path, "example.com/kube-router:v1"])
+    assert made.returncode == 0, made.stderr
+    files = content(tmp_path / "kube-router.tar")
+    (named,) = json.loads(files["index.json"])["manifests"]
+    with tarfile.open(fileobj=io.BytesIO(blob(files, json.loads(blob(files, named))["layers"][0]))) as tar:
+        tar.extractall(tmp_path / "image", filter="tar")
+    inside = f"echo a >/tmp/a && cp /tmp/a /tmp/b && {' && '.join(f'{one} --version' for one in ('iptables', 'ip6tables-save', 'ipset'))}"
+    ran = run(["chroot", tmp_path / "image", "/usr/bin/sh", "-c", f"{inside} && iptables -m set --help && ip -V"])
+    assert ran.returncode == 0, ran.stderr
+    assert "set match options" in ran.stdout, "with its extensions"
+
+
 def test_a_program_or_a_recipe_that_is_missing_is_named(programs: Path, tmp_path: Path) -> None:
     for name, said in {"registry.k8s.io/etcd:3.6.8-0": "there is no program etcd in", "example.com/other:1": "--images FOLDER"}.items():
         made = run([sys.executable, MAKER, "--programs", programs, "--root", "/", "--out", tmp_path, name])

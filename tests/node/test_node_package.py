@@ -58,7 +58,9 @@ def test_programs_and_images_of_a_folder_are_taken(root: Path, programs: Path, s
     pause.mkdir()
     compiled = run(["gcc", "-O2", "-static", "-s", "-o", pause / "pause", TOP / "etc/node/pause.c"])
     assert compiled.returncode == 0, compiled.stderr
-    made = run([sys.executable, TOP / "scripts/lib/node_images.py", "--programs", kube_program("kubelet").parent, "--programs", pause,
+    built = {"kubelet": "current", "kube-router": "router", "speaker": "metallb"}
+    folders = [*(kube_program(name, module).parent for name, module in built.items()), pause]
+    made = run([sys.executable, TOP / "scripts/lib/node_images.py", *(word for folder in folders for word in ("--programs", folder)),
                 "--root", root, "--out", images, *(one["name"] for one in described["images"])])
     assert made.returncode == 0, made.stderr
     given = make("--without-dns", "--programs", programs, "--images", images)
