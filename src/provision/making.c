@@ -1,0 +1,235 @@
+/* One cluster as the steps of its jobs work on it. Layer 5 (provision).
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundles.h"
+#include "cluster_admin.h"
+#include "cluster_pki.h"
+#include "cluster_store.h"
+#include "clusters.h"
+#include "etcd_client.h"
+#include "k8s.h"
+#include "kube_admin.h"
+#include "kubernetes.h"
+#include "machine_store.h"
+#include "made_store.h"
+#include "provider_store.h"
+#include "provision_private.h"
+#include "str.h"
+
+#define MAKING_SERVICES_BUNDLE "metallb"
+#define MAKING_ETCD_PORT 2379U
+#define MAKING_ETCD_PEER_PORT 2380U
+#define MAKING_ETCD_CALL_MS 10000 /* without a leader it answers after some seconds */
+
+static struct store *making_store(const struct provision *provision) {
+    return provision->options.runtime->store;
+}
+
+/* -- reading ------------------------------------------------------------------------------------------------------------------- */
+
+void making_done(struct making *m) {
+    made_cluster_free(STEAL(m->made));
+    cluster_spec_done(&m->spec);
+    provider_free(STEAL(m->provider));
+}
+
+static int making_read(const struct provision *provision, struct making *out, struct err *err) {
+    _cleanup_json_ json_t *spec = NULL;
+    struct err why = {0};
+    int rc = json_parse(out->made->spec, strlen(out->made->spec), &spec, &why);
+    rc = rc ? rc : cluster_spec_read(spec, &out->spec, &why);
+    if (rc)
+        return err_set(err, ERR_CONFIG, "what was asked for of the cluster %s is not readable: %s", out->made->cluster_id,
+                       why.text);
+    return provider_store_load(making_store(provision), out->made->provider_id, &out->provider, err);
+}
+
+int making_load(const struct provision *provision, const char *cluster_id, struct making *out, struct err *err) {
+    int rc = made_store_load(making_store(provision), cluster_id, &out->made, err);
+    return rc ? rc : making_read(provision, out, err);
+}
+
+int making_of_params(const struct provision *provision, const char *cluster_id, const json_t *params, struct making *out,
+                     struct err *err) {
+    _cleanup_strbuf_ struct strbuf spec;
+    strbuf_init(&spec, MAKING_SPEC_BYTES_MAX);
+    out->made = calloc(1, sizeof(*out->made));
+    int rc = out->made ? json_write(json_object_get(params, "spec"), &spec, err) : err_set(err, ERR_NOMEM, "out of memory");
+    rc = rc ? rc : str_replace(&out->made->cluster_id, cluster_id, err);
+    rc = rc ? rc : str_replace(&out->made->provider_id, json_get_string(params, "provider_id"), err);
+    rc = rc ? rc : str_replace(&out->made->spec, spec.data, err);
+    return rc ? rc : making_read(provision, out, err);
+}
+
+int making_write_spec(struct making *m, struct err *err) {
+    _cleanup_json_ json_t *spec = cluster_spec_json(&m->spec);
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, MAKING_SPEC_BYTES_MAX);
+    int rc = json_write(spec, &text, err);
+    return rc ? rc : str_replace(&m->made->spec, text.data, err);
+}
+
+int making_load_endpoint(const struct provision *provision, const char *cluster_id, char **url, struct err *err) {
+    _cleanup_(cluster_free) struct cluster *record = NULL;
+    int rc = cluster_store_load(making_store(provision), cluster_id, &record, err);
+    if (rc)
+        return rc;
+    *url = STEAL(record->api_endpoint);
+    return *url ? 0 : err_set(err, ERR_NOT_FOUND, "the address of its API has not been chosen");
+}
+
+int making_open_client(struct provision *provision, const char *cluster_id, struct k8s_client **out, struct err *err) {
+    _cleanup_free_ char *url = NULL;
+    struct kube_admin admin = {0};
+    int rc = making_load_endpoint(provision, cluster_id, &url, err);
+    rc = rc ? rc : cluster_admin_issue(provision->options.runtime, cluster_id, &admin, err);
+    rc = rc ? rc : kube_admin_client(provision->options.kubernetes, url, &admin, out, err);
+    kube_admin_done(&admin);
+    return rc;
+}
+
+/* -- members of etcd --------------------------------------------------------------------------------------------------------------- */
+
+/* Its name is that of the node, once it has started; before, its address is all that is known of it. */
+static bool making_is_member(const struct etcd_member *member, const struct machine *machine) {
+    char url[ETCD_TEXT_BYTES];
+    (void)snprintf(url, sizeof(url), "https://%s:%u", machine->address, MAKING_ETCD_PEER_PORT);
+    return str_eq(member->name, machine->name) || str_eq(member->peer_url, url);
+}
+
+static int making_remove_member_by(struct etcd_client *etcd, const struct machine *machine, struct err *err) {
+    struct etcd_members members;
+    int rc = etcd_list_members(etcd, &members, err);
+    for (size_t i = 0; !rc && i < members.count; i++)
+        if (making_is_member(&members.items[i], machine))
+            rc = etcd_remove_member(etcd, members.items[i].id, err);
+    return rc;
+}
+
+/* Asks the etcd of this control plane. */
+static int making_remove_member_at(const struct provision *provision, const char *address, const struct machine *machine,
+                                   struct err *err) {
+    const struct runtime *runtime = provision->options.runtime;
+    _cleanup_(cluster_pki_free) struct cluster_pki *pki = NULL;
+    _cleanup_(etcd_client_free) struct etcd_client *etcd = NULL;
+    _cleanup_free_ char *url = str_format("https://%s:%u", address, MAKING_ETCD_PORT);
+    struct pki_pair pair = {0};
+    int rc = url ? cluster_pki_load(runtime->store, runtime->seal, machine->cluster_id, &pki, err)
+                 : err_set(err, ERR_NOMEM, "out of memory");
+    rc = rc ? rc : cluster_pki_issue_etcd_client(pki, "kaasd", CLUSTER_ADMIN_OWN_S, &pair, err);
+    if (!rc) {
+        const struct k8s_endpoint endpoint = {.url = url,
+                                              .trust = {.ca_pem = pki->etcd_ca.cert_pem},
+                                              .client_cert_pem = pair.cert_pem,
+                                              .client_key_pem = pair.key_pem,
+                                              .connect_timeout_ms = MAKING_ETCD_CALL_MS,
+                                              .call_timeout_ms = MAKING_ETCD_CALL_MS};
+        rc = etcd_client_new(&endpoint, &etcd, err);
+        rc = rc ? rc : making_remove_member_by(etcd, machine, err);
+    }
+    pki_pair_done(&pair);
+    return rc;
+}
+
+int making_remove_member(const struct provision *provision, const struct machine *machine, struct err *err) {
+    _cleanup_done_(machine_list_done) struct machine_list machines = {0};
+    struct err why = {0};
+    int rc = machine_store_list(making_store(provision), machine->cluster_id, &machines, err), last = 0;
+    for (size_t i = 0; i < machines.count && !rc; i++) {
+        const struct machine *other = &machines.items[i];
+        if (other->role != MACHINE_CONTROL_PLANE || other->state != MACHINE_READY || str_eq(other->id, machine->id))
+            continue;
+        err_clear(&why);
+        last = making_remove_member_at(provision, other->address, machine, &why);
+        if (!last)
+            return 0;
+    }
+    return rc ? rc : err_move(err, last, &why);
+}
+
+/* -- the network of its pods --------------------------------------------------------------------------------------------------------- */
+
+static void making_tell(void *arg, const char *text) {
+    job_say(arg, "%s", text);
+}
+
+static int making_apply(const struct job_call *call, const char *name, const struct bundle_values *values,
+                        struct k8s_client *client, struct err *err) {
+    const struct provision *p = call->arg;
+    _cleanup_free_ char *folder = str_format("%s/%s", p->options.bundles, name);
+    struct bundle bundle = {0};
+    int rc = folder ? kube_bundle_read(folder, values, &bundle, err) : err_set(err, ERR_NOMEM, "out of memory");
+    rc = rc ? rc : kube_bundle_apply(client, &bundle, making_tell, (void *)(uintptr_t)call, err);
+    bundle_done(&bundle);
+    return rc;
+}
+
+int making_apply_network(const struct job_call *call, const struct making *m, struct k8s_client *client, struct err *err) {
+    const struct address_ranges *ranges = &m->provider->service_addresses;
+    char pods[SPEC_NETWORK_BYTES], services[SPEC_NETWORK_BYTES], texts[PROVIDER_RANGES_MAX][ADDRESS_RANGE_TEXT_BYTES];
+    const char *addresses[PROVIDER_RANGES_MAX];
+    spec_network_format(&m->spec.pods, pods);
+    spec_network_format(&m->spec.services, services);
+    for (size_t i = 0; i < ranges->count; i++) {
+        address_range_format(&ranges->items[i], texts[i]);
+        addresses[i] = texts[i];
+    }
+    const struct bundle_values values = {.pod_network = pods,
+                                         .service_network = services,
+                                         .service_addresses = addresses,
+                                         .service_addresses_count = ranges->count};
+    int rc = str_eq(m->spec.network, SPEC_NETWORK_BRIDGE) ? 0 : making_apply(call, m->spec.network, &values, client, err);
+    return rc || !ranges->count ? rc : making_apply(call, MAKING_SERVICES_BUNDLE, &values, client, err);
+}
+
+/* -- the record -------------------------------------------------------------------------------------------------------------------- */
+
+int making_change(const struct job_call *call, making_change_fn *fn, void *arg, struct err *err) {
+    const struct provision *p = call->arg;
+    struct principal who;
+    struct err why = {0};
+    const struct actor actor = job_actor(call, &who);
+    const struct clusters_edit edit = {.fn = fn, .arg = arg, .id = call->job->object_id};
+    int rc = clusters_change(p->options.clusters, &actor, &edit, &why);
+    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
+}
+
+/* The cluster is about to be gone: nothing need be taken back there. */
+int making_forget_connection(const struct job_call *call, struct err *err) {
+    const struct provision *p = call->arg;
+    _cleanup_done_(findings_done) struct findings steps = {.count = 0};
+    struct principal who;
+    struct err why = {0};
+    const struct actor actor = job_actor(call, &who);
+    int rc = kubernetes_disconnect(p->options.kubernetes, &actor, call->job->object_id, 0, KUBE_LEAVE_FORGET, &steps, &why);
+    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
+}
+
+int making_remove_keys(const struct job_call *call, struct err *err) {
+    const struct provision *p = call->arg;
+    int rc = bootstrap_token_remove(p->options.kubernetes, call->job->object_id, NULL, err);
+    return rc ? rc : cluster_pki_remove(making_store(p), call->job->object_id, err);
+}
+
+int making_remove_record(const struct job_call *call, struct err *err) {
+    const struct provision *p = call->arg;
+    struct principal who;
+    struct err why = {0};
+    const struct actor actor = job_actor(call, &who);
+    int rc = made_store_delete(making_store(p), call->job->object_id, err);
+    if (rc)
+        return rc;
+    rc = clusters_remove(p->options.clusters, &actor, call->job->object_id, 0, &why);
+    return rc == ERR_NOT_FOUND ? 0 : err_move(err, rc, &why);
+}
+
+int making_submit(struct provision *provision, const char *cluster_id, worker_fn *fn, void *arg, struct err *err) {
+    _cleanup_making_ struct making m = {0};
+    struct err why = {0};
+    if (making_load(provision, cluster_id, &m, &why))
+        return err_set(err, ERR_NOT_FOUND, "%s", why.text); /* the pool of the jobs will do: the step says what is wrong */
+    return machine_submit(&provision->work, m.provider->vcenter_id, fn, arg, err);
+}
