@@ -39,14 +39,17 @@ src_api_libapi_a_SOURCES = \
     src/api/handlers/clusters/h_jobs.h \
     src/api/handlers/admin/h_keys.c \
     src/api/handlers/clusters/h_kube.c \
+    src/api/handlers/clusters/h_kubeconfig.c \
     src/api/handlers/admin/h_ldap.c \
     src/api/handlers/auth/h_login.c \
     src/api/handlers/admin/h_operation.c \
     src/api/handlers/admin/h_panel.c \
+    src/api/handlers/provision/h_providers.c \
     src/api/handlers/admin/h_role_mappings.c \
     src/api/handlers/admin/h_services.c \
     src/api/handlers/auth/h_sessions.c \
     src/api/handlers/admin/h_users.c \
+    src/api/handlers/provision/h_create.c \
     src/api/handlers/vcenter/h_vcenters.c \
     src/api/handlers/vcenter/h_vcenters_join.c \
     src/api/handlers/auth/login_call.c \

@@ -1,6 +1,6 @@
 sbin_PROGRAMS += src/daemon/kaasd
 src_daemon_kaasd_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ENTRIES) -iquote $(top_srcdir)/src/daemon \
-    -DKAAS_PAGE_DIR='"$(pkgdatadir)/ui"'
+    -DKAAS_BUNDLES_DIR='"$(pkgdatadir)/bundles"' -DKAAS_PAGE_DIR='"$(pkgdatadir)/ui"'
 src_daemon_kaasd_SOURCES = \
     src/daemon/daemon.c \
     src/daemon/events.def \
@@ -11,6 +11,7 @@ src_daemon_kaasd_SOURCES = \
     src/daemon/module_inventory.c \
     src/daemon/module_job.c \
     src/daemon/module_kubernetes.c \
+    src/daemon/module_provision.c \
     src/daemon/module_setup.c \
     src/daemon/module_vcenter.c \
     src/daemon/modules.def \
@@ -26,6 +27,6 @@ src_daemon_kaasd_SOURCES = \
 LIBS_ADAPTERS = src/store/libstore.a src/ldap/libldap-kaas.a src/gss/libgss.a src/hx/libhx.a src/k8s/libk8s.a src/k8s/libkubernetes.a src/vim/libvim.a src/vim/libvim25.a
 LIBS_FOREIGN = $(MARIADB_LIBS) $(GSOAP_LIBS) $(CURL_LIBS) $(OPENSSL_LIBS) $(JANSSON_LIBS) $(XML_LIBS) $(CRYPT_LIBS) $(UUID_LIBS) \
     $(YAML_LIBS) $(CJOSE_LIBS) $(NANOPB_LIBS) $(ZLIB_LIBS) $(LDAP_LIBS) $(KRB5_LIBS)
-src_daemon_kaasd_LDADD = src/api/libapi.a src/auth/libauth.a src/setup/libsetup.a src/updates/libupdates.a src/hyperflex/libhyperflex.a src/kubernetes/libkubernetes.a src/vcenter/libvcenter.a src/job/libjob.a \
+src_daemon_kaasd_LDADD = src/api/libapi.a src/auth/libauth.a src/setup/libsetup.a src/updates/libupdates.a src/hyperflex/libhyperflex.a src/provision/libprovision.a src/kubernetes/libkubernetes.a src/vcenter/libvcenter.a src/job/libjob.a \
     src/remote/libremote.a src/inventory/libinventory.a src/httpd/libhttpd.a $(LIBS_ADAPTERS) src/token/libtoken.a src/config/libconfig.a \
     src/model/libmodel.a src/port/libport.a src/base/libbase.a $(MHD_LIBS) $(GNUTLS_LIBS) $(LIBS_FOREIGN)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "jobs.h"
 #include "log.h"
+#include "provision.h"
 #include "rotation_job.h"
 #include "wire_private.h"
 
@@ -9,10 +10,16 @@
 #define JOB_QUEUE_COUNT 256U
 
 static void on_job_end(void *arg, const struct job *job) {
+    const struct wire *w = arg;
     const bool is_failed = job->state == JOB_FAILED;
-    (void)arg;
     log_event(is_failed ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "job_ended", "job", job->id, "kind", job->kind, "object",
               job->object_name, "state", job_state_words[job->state], "reason", job->reason, "remedy", job->remedy, NULL);
+    provision_note_end(w->parts.provision, job);
+}
+
+static void on_job_retry(void *arg, const struct job *job) {
+    const struct wire *w = arg;
+    provision_note_retry(w->parts.provision, job);
 }
 
 static int make_jobs(struct wire *w, struct err *err) {
@@ -20,12 +27,15 @@ static int make_jobs(struct wire *w, struct err *err) {
     int rc = wire_make_pool(&pool, &w->job_pool, err);
     if (rc)
         return rc;
-    const struct jobs_options options = {.runtime = &w->runtime, .workers = w->job_pool, .on_end = on_job_end, .arg = w};
+    const struct jobs_options options = {
+        .runtime = &w->runtime, .workers = w->job_pool, .on_end = on_job_end, .on_retry = on_job_retry, .arg = w};
     rc = jobs_new(&options, &w->parts.jobs, err);
     if (rc)
         return rc;
     w->job_kinds[0] = rotation_job_kind(w->parts.platform);
     w->job_kinds[1] = kubernetes_leave_job_kind(w->parts.kubernetes);
+    w->job_kinds[2] = provision_create_kind(w->parts.provision);
+    w->job_kinds[3] = provision_delete_kind(w->parts.provision);
     for (size_t i = 0; i < WIRE_JOB_KINDS; i++)
         jobs_add_kind(w->parts.jobs, &w->job_kinds[i]);
     return 0;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
+#include "cluster_admin.h"
 #include "log.h"
 #include "wire_private.h"
 
@@ -13,6 +14,11 @@ static void on_kube_news(void *arg, const struct kube_status *status) {
               is_good ? NULL : status->remote.detail, "remedy", is_good ? NULL : status->remote.remedy, NULL);
 }
 
+static int issue_kube_admin(void *arg, const char *cluster_id, struct kube_admin *out, struct err *err) {
+    const struct wire *w = arg;
+    return cluster_admin_issue(&w->runtime, cluster_id, out, err);
+}
+
 static int make_kubernetes(struct wire *w, struct err *err) {
     const struct kubernetes_options options = {
         .runtime = &w->runtime,
@@ -20,6 +26,7 @@ static int make_kubernetes(struct wire *w, struct err *err) {
         .inventory = w->parts.inventory,
         .call_timeout_ms = (long)w->config.kubernetes_call_timeout_ms,
         .on_news = on_kube_news,
+        .issue_admin = issue_kube_admin,
         .arg = w,
     };
     return kubernetes_new(&options, &w->parts.kubernetes, err);

@@ -4,6 +4,7 @@
 
 #include "event_make.h"
 #include "event_post.h"
+#include "jobs.h"
 #include "link_task.h"
 #include "log.h"
 #include "platform_health.h"
@@ -103,6 +104,10 @@ static void platform_maintenance_begun(void *arg, const char *vcenter_id, const 
     event_maker_note_host(((struct wire *)arg)->event_maker, vcenter_id, begun);
 }
 
+static void platform_followed(void *arg, const char *whom) {
+    jobs_wake(((struct wire *)arg)->parts.jobs, whom);
+}
+
 static int make_platform(struct wire *w, struct err *err) {
     const char *email = w->config.vcenter_admin_email;
     int rc = manifest_log_new(&w->parts.manifest_log, err);
@@ -127,6 +132,8 @@ static int make_platform(struct wire *w, struct err *err) {
         .on_permissions_arg = w,
         .on_maintenance = w->config.vcenter_events ? platform_maintenance_begun : NULL,
         .on_maintenance_arg = w,
+        .on_followed = platform_followed,
+        .on_followed_arg = w,
         .on_refused = on_refused,
     };
     if (!rc)

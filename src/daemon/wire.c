@@ -235,6 +235,7 @@ int wire_up(struct config *config, const char *config_path, struct wire **out, s
     memset(config, 0, sizeof(*config));
     w->config_path = str_dup(config_path);
     w->parts.started_at_ms = clock_wall_ms();
+    w->parts.runtime = &w->runtime;
     (void)pthread_mutex_init(&w->lock, NULL);
     (void)err_set(&w->not_ready, ERR_UNAVAILABLE, "the service is starting");
     for (size_t i = 0; !rc && i < ARRAY_COUNT(parts); i++)

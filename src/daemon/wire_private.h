@@ -23,6 +23,7 @@
 #include "kubernetes.h"
 #include "net_policy.h"
 #include "platform_links.h"
+#include "providers.h"
 #include "runtime.h"
 #include "scheduler.h"
 #include "seal.h"
@@ -114,7 +115,7 @@ extern const struct wire_module *const wire_modules[WIRE_MODULES];
 
 #define HEALTH_CHECKS_MAX 80U
 
-#define WIRE_JOB_KINDS 2U
+#define WIRE_JOB_KINDS 4U
 
 struct health_check {
     char name[64];

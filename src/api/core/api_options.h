@@ -15,12 +15,15 @@ struct inventory;
 struct findings;
 struct hyperflex;
 struct jobs;
+struct provision;
 struct ldapdirs;
 struct kerberos;
 struct kubernetes;
 struct manifest_log;
 struct metric_page;
 struct platform;
+struct providers;
+struct runtime;
 struct sealing;
 struct signon;
 struct updates;
@@ -46,7 +49,10 @@ struct api_options {
     struct worker_pool *kerberos_pool; /* accepting tokens */
     struct hyperflex *hyperflex;       /* HX clusters that kaasd is connected to */
     struct kubernetes *kubernetes;     /* Kubernetes clusters that kaasd is connected to */
+    struct providers *providers;       /* where clusters may be built */
     struct jobs *jobs;                 /* durable work */
+    struct provision *provision;       /* clusters that kaasd makes */
+    const struct runtime *runtime;     /* for what has no module of its own */
     struct updates *updates;           /* newer versions, and what the replicas run */
     enum api_kerberos_offer kerberos_offer;
     struct manifest_log *manifest_log; /* who fetched the plug-in's manifest */

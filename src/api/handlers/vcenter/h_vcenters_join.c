@@ -217,9 +217,10 @@ static json_t *registration_view(const struct registration_report *report, bool 
 }
 
 const struct member_body h_vcenters_register_body = {
-    .more = JSON_MEMBERS(JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"), JSON_TAKES(BOOLEAN, "take_over"),
-                         JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(BOOLEAN, "create_alarms"), JSON_TAKES(STRING, "create_role"),
-                         JSON_TAKES(ARRAY, "role_on"), JSON_TAKES(OBJECT, "login_account"))};
+    .more =
+        JSON_MEMBERS(JSON_NEEDS(STRING, "username"), JSON_NEEDS(STRING, "password"), JSON_TAKES(BOOLEAN, "take_over"),
+                     JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(BOOLEAN, "create_alarms"), JSON_TAKES(STRING, "create_role"),
+                     JSON_TAKES(ARRAY, "role_on"), JSON_TAKES(BOOLEAN, "role_provisions"), JSON_TAKES(OBJECT, "login_account"))};
 const struct member_body h_vcenters_unregister_body = {
     .more = JSON_MEMBERS(JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"), JSON_TAKES(BOOLEAN, "dry_run"))};
 
@@ -286,6 +287,12 @@ static int register_read_role(const json_t *body, struct register_request *out, 
     out->role_name = json_get_string(body, "create_role");
     if (out->role_name && !*out->role_name)
         out->role_name = ROLE_NAME_DEFAULT;
+    out->role_provisions = json_get_bool(body, "role_provisions", false);
+    if (out->role_provisions && (!out->role_name || (out->login.user && !out->role_on_count && !out->role_everywhere)))
+        return err_set(
+            err, ERR_UNPROCESSABLE,
+            "\"role_provisions\" is about the role of \"create_role\", and needs \"role_on\" where an account gets it: folder, "
+            "datastore, network and template lie outside of vSphere clusters");
     if ((out->role_on_count || out->role_everywhere) && !(out->role_name && out->login.user))
         return err_set(err, ERR_UNPROCESSABLE,
                        "\"role_on\" says where an account gets a role: it needs \"create_role\" and \"login_account\"");
