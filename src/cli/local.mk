@@ -11,6 +11,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_cluster_listed.c \
     src/cli/commands/cmd_cluster_listed.h \
     src/cli/commands/cmd_connect.c \
+    src/cli/commands/cmd_create.c \
     src/cli/commands/cmd_doctor.c \
     src/cli/commands/cmd_hx.c \
     src/cli/commands/cmd_impact.c \
@@ -19,6 +20,7 @@ src_cli_kaasctl_SOURCES = \
     src/cli/commands/cmd_ldap.c \
     src/cli/commands/cmd_login.c \
     src/cli/commands/cmd_pilot.c \
+    src/cli/commands/cmd_provider.c \
     src/cli/commands/cmd_service.c \
     src/cli/commands/cmd_session.c \
     src/cli/commands/cmd_setup.c \

@@ -71,7 +71,7 @@ OPTIONS uninstall_options[] = {
      OPT_OWN, NULL, 'u', .is_repeatable = true},
     {"password-file", "FILE", "file with its password, or VCENTER=FILE; - for standard input (default: ask)",
      .is_repeatable = true},
-    {"force", NULL, "go on where a vCenter cannot be reached or does not allow it; the record stays there"},
+    {"force", NULL, "go on without a vCenter that cannot be reached or refuses, and with clusters made by KaaS; they stay"},
     {"drop-database", NULL, "drop the database and both accounts, too"},
     {"database-socket", "PATH", "unix socket of MariaDB"},
     {"database-admin", "USER", "database account that may drop accounts (default: your own)"},
@@ -129,6 +129,8 @@ OPTIONS register_options[] = {
      "with --create-role: what is needed on objects on this folder, datacenter or vSphere cluster, as DC0/HX-East, or on all: /; may "
      "be repeated (default: the vSphere clusters with HX or Kubernetes clusters)",
      OPT_TEXTS, "role_on", 0, true},
+    {"with-provisioning", NULL, "with --create-role and --on: what building clusters there needs, too", OPT_TRUE,
+     "role_provisions"},
     {"create-alarms", NULL, "make an alarm that turns with the state of Kubernetes clusters", OPT_TRUE, "create_alarms"},
     {"service-account", "NAME", "service account of the extension to log in by where certificates cannot (8.0 U2)"},
     {"login-account", "NAME", "account to log in by where nothing else can; kept, sealed; gets the role"},
@@ -283,10 +285,35 @@ OPTIONS cluster_connect_options[] = {
     END,
 };
 
+OPTIONS cluster_create_options[] = {
+    {"file", "FILE", "what the cluster is to be, as a document in YAML or JSON; options go before it", OPT_OWN, NULL, 'f'},
+    {"provider", "PROVIDER", "where it is made, by name or id", OPT_TEXT, "provider"},
+    {"control-planes", "N", "machines of the control plane: 1, 3, 5 or 7 (default: 1)"},
+    {"workers", "N", "machines for what runs in the cluster (default: 0)"},
+    {"kubernetes-version", "VERSION", "e.g. 1.36.3 (default: that of the provider's template)", OPT_TEXT, "kubernetes_version"},
+    {"control-plane-cpus", "N", "CPUs of each (default: 2)"},
+    {"control-plane-memory", "MIB", "memory of each (default: 4096)"},
+    {"worker-cpus", "N", "CPUs of each (default: 2)"},
+    {"worker-memory", "MIB", "memory of each (default: 4096)"},
+    {"pod-network", "CIDR", "addresses of its pods (default: 10.244.0.0/16)", OPT_TEXT, "pod_network"},
+    {"service-network", "CIDR", "addresses of its Services (default: 10.96.0.0/12)", OPT_TEXT, "service_network"},
+    {"network", "NAME", "what connects its pods: the name of a bundle, or bridge (default: kube-router)", OPT_TEXT, "network"},
+    {"api-address", "ADDRESS", "of its API (default: the first of the provider's that is free)", OPT_TEXT, "api_address"},
+    {"api-external", "HOST:PORT", "a balancer of your own in front of its API, in place of an address", OPT_TEXT, "api_external"},
+    {"no-wait", NULL, "do not show the job's lines: it goes on by itself", OPT_OWN},
+    END,
+};
+
 OPTIONS cluster_disconnect_options[] = {
     {"forget", NULL, "also if the cluster is gone; what could not be removed there is told"},
     {"when-back", NULL, "as soon as the cluster answers, as a job that waits for it for up to a week", OPT_OWN},
     {"no-wait", NULL, "with --when-back: do not show the job's lines", OPT_OWN},
+    END,
+};
+
+OPTIONS cluster_kubeconfig_options[] = {
+    {"admin", NULL, "of an administrator, who may do everything there; there is no other yet", OPT_TRUE, "admin",
+     .is_required = true},
     END,
 };
 
@@ -648,6 +675,32 @@ COLUMNS role_mapping_columns[] = {
 };
 /* clang-format on */
 
+/* -- providers ------------------------------------------------------------------------------------------------------------- */
+
+OPTIONS provider_apply_options[] = {
+    {"file", "FILE", "the document, YAML or JSON; - for standard input", .letter = 'f', .is_required = true},
+    END,
+};
+
+/* clang-format off */
+COLUMNS provider_list[] = {
+    {"NAME", "name"}, {"VCENTER", "vcenter_name"}, {"VSPHERE CLUSTER", "places.vsphere_cluster.path"}, {"TEMPLATE", "places.template.name"},
+    {"NODES", "document.nodes.addresses", show_words}, END,
+};
+
+COLUMNS provider_columns[] = {
+    {"Name", "name"}, {"Id", "id"}, {"vCenter", "vcenter_name"}, {"vSphere cluster", "places.vsphere_cluster", show_found},
+    {"Resource pool", "places.resource_pool", show_found}, {"Folder", "places.folder", show_found}, {"Datastore", "places.datastore", show_found},
+    {"Network", "places.network", show_found}, {"Template", "places.template", show_found}, {"Nodes", "document.nodes.addresses", show_words},
+    {"  prefix", "document.nodes.prefix"}, {"  gateway", "document.nodes.gateway"}, {"  DNS", "document.nodes.dns", show_words},
+    {"  search", "document.nodes.search", show_words}, {"API addresses", "document.api_addresses", show_words},
+    {"Service addresses", "document.service_addresses", show_words}, {"SSH keys", "document.ssh_keys", show_words}, {"NTP", "document.ntp", show_words},
+    {"HTTP proxy", "document.proxy.http"}, {"HTTPS proxy", "document.proxy.https"}, {"  not for", "document.proxy.no_proxy", show_words},
+    {"Clusters", "clusters", show_object_names},
+    {"Created", "created_at", show_time}, {"Updated", "updated_at", show_time}, END,
+};
+/* clang-format on */
+
 /* -- directories ----------------------------------------------------------------------------------------------------------- */
 
 OPTIONS ldap_set_options[] = {
@@ -840,6 +893,10 @@ const struct cli_command cli_commands[] = {
     {"cluster", "rm", "CLUSTER", "remove the record of a cluster", .of = &cli_clusters, .call = "DELETE /v2/clusters/{id}",
      .question = "Remove the record of cluster {name}? The cluster itself stays. Type yes: ",
      .says = "removed the record of cluster {name}"},
+    {"cluster", "create", "NAME", "make a Kubernetes cluster at a provider", .options = cluster_create_options,
+     .call = "POST /v2/clusters:create", .more = cmd_cluster_create, .tell = cmd_job_tell_begun},
+    {"cluster", "delete", "CLUSTER", "delete a cluster that kaasd has made, with its machines", .options = no_wait_options,
+     .of = &cli_clusters, .run = cmd_cluster_delete},
     {"cluster", "connect", "NAME", "have kaasd ask a Kubernetes cluster itself, by an account of its own there",
      .options = cluster_connect_options, .call = "POST /v2/clusters:connect", .more = cmd_cluster_connect,
      .send = cmd_cluster_send_connect, .tell = cmd_cluster_tell_connected},
@@ -860,8 +917,22 @@ const struct cli_command cli_commands[] = {
      .tell = cmd_cluster_tell_health},
     {"cluster", "doctor", "CLUSTER", "examine a cluster step by step, with a remedy for each finding", .of = &cli_clusters,
      .run = cmd_cluster_doctor},
+    {"cluster", "kubeconfig", "CLUSTER", "print a kubeconfig of a cluster that KaaS has made, good for an hour",
+     .options = cluster_kubeconfig_options, .of = &cli_clusters, .call = "POST /v2/clusters/{id}/kubeconfig",
+     .tell = cmd_cluster_tell_kubeconfig},
     {"impact", "host", "HOST", "tell which clusters lose their quorum, and which nodes, without a host",
      .options = impact_host_options, .call = "GET /v2/impact/hosts?host={1}", .if_ambiguous = "", .tell = cmd_impact_tell_host},
+    {"provider", "list", "", "list where clusters may be built", .call = "GET /v2/providers", .list = provider_list},
+    {"provider", "show", "NAME", "show a provider, and what its places are at the vCenter", .call = "GET /v2/providers/{1}",
+     .object = provider_columns},
+    {"provider", "apply", "", "write a provider: add the one that a document names, or change it",
+     .options = provider_apply_options, .call = "PUT /v2/providers/{name}", .object = provider_columns,
+     .more = cmd_provider_apply},
+    {"provider", "check", "NAME", "look at all that building there needs, with a remedy for what is missing",
+     .call = "POST /v2/providers/{1}/check", .tell = cmd_provider_tell_check},
+    {"provider", "remove", "NAME", "remove a provider that nothing was built by", .call = "DELETE /v2/providers/{1}",
+     .question = "Remove provider {1}? At the vCenter nothing changes. Type yes: ", .says = "removed provider {1}",
+     .more = cmd_provider_remove},
     {"job", "list", "", "list the jobs, newest first", .options = job_list_options, .call = "GET /v2/jobs", .list = job_list},
     {"job", "show", "JOB", "show a job and its steps", .call = "GET /v2/jobs/{1}", .object = job_columns, .tell = cmd_job_tell},
     {"job", "watch", "JOB", "show what a job tells, until it has ended", .run = cmd_job_watch},

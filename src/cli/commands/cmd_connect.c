@@ -339,3 +339,15 @@ int cmd_cluster_doctor(struct cli *cli, struct err *err) {
     show_gap(cli);
     return findings_write(cli, findings, err);
 }
+
+/* -- a kubeconfig ---------------------------------------------------------------------------------------------------------------- */
+
+/* As it is, for a file. */
+int cmd_cluster_tell_kubeconfig(struct cli *cli, json_t *answer, struct err *err) {
+    if (cli->is_json)
+        return show_json(cli, answer, err);
+    strbuf_adds(&cli->out, json_get_string(answer, "kubeconfig"));
+    cli_note("%s may do everything in %s with this until %.16sZ: keep it as a password is kept", json_get_string(answer, "user"),
+             json_get_string(json_object_get(answer, "cluster"), "name"), json_get_string(answer, "until"));
+    return strbuf_check(&cli->out, "the kubeconfig", err);
+}

@@ -166,7 +166,7 @@ int cmd_key_remove_master(struct cli *cli, struct err *err) {
 
 /* -- a master key that is lost ---------------------------------------------------------------------------------------------------- */
 
-/* A line for each thing that has to be registered or typed anew, with the command for it. */
+/* A line for each thing that has to be registered or typed anew, with the command for it, if there is one. */
 static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
     const struct name_quoted name = name_quote(loss->name), user = name_quote(loss->user);
     const char *what = NULL;
@@ -193,6 +193,7 @@ static void cmd_key_put_loss(const struct seal_loss *loss, json_t *list) {
         what = "Kubernetes cluster";
         command = str_format("kaasctl cluster reconnect %s --kubeconfig FILE", name.text);
         break;
+    case SEAL_OWNER_CLUSTER_PKI: what = "keys of the Kubernetes cluster"; break;
     case SEAL_OWNER_SIGNING_KEY: /* made anew by themselves */
     case SEAL_OWNER_AUDIT_KEY:
     case SEAL_OWNER_COUNT:
@@ -247,8 +248,15 @@ static int cmd_key_tell_forgotten(struct cli *cli, const struct forget *f, json_
             (unsigned long long)f->audit_lines);
     show_line(cli, "Next:");
     show_line(cli, "  systemctl restart kaasd");
-    for (size_t i = 0; i < json_array_size(list); i++)
-        show_line(cli, "  %s", json_get_string(json_array_get(list, i), "command"));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *command = json_get_string(one, "command");
+        if (command)
+            show_line(cli, "  %s", command);
+        else
+            show_line(cli, "  %s %s: its nodes go on, but there can be no further one; move what runs there to a new cluster",
+                      json_get_string(one, "kind"), json_get_string(one, "name"));
+    }
     if (!cli->is_json)
         return 0;
     json_put_string(told, "master_key", f->key_id);

@@ -13,6 +13,8 @@
 #include "fsutil.h"
 #include "hx_publication_store.h"
 #include "kube_store.h"
+#include "made_store.h"
+#include "names.h"
 #include "secret.h"
 #include "setup_files.h"
 #include "str.h"
@@ -28,6 +30,7 @@ struct uninstall {
     json_t *vcenters; /* those that we are registered with; "steps" of each, or the "problem" that it cannot be asked */
     json_t *hx;       /* HX clusters that may hold where we are */
     json_t *clusters; /* Kubernetes clusters that have an account of ours; "account" of each */
+    json_t *made;     /* Kubernetes clusters that we have made; "provider" of each */
     json_t *sessions;
     struct setup_database_admin admin;
     char *admin_password; /* a secret */
@@ -44,6 +47,7 @@ static void uninstall_done(struct uninstall *u) {
     json_decref(u->vcenters);
     json_decref(u->hx);
     json_decref(u->clusters);
+    json_decref(u->made);
     json_decref(u->sessions);
     json_array_foreach (u->accounts, i, account)
         json_wipe_string(json_object_get(json_object_get(account, "body"), "password"));
@@ -159,6 +163,21 @@ static int uninstall_look_clusters(struct uninstall *u, struct err *err) {
     return rc;
 }
 
+static int uninstall_look_made(struct uninstall *u, struct err *err) {
+    _cleanup_json_ json_t *all = NULL;
+    const json_t *provider, *cluster;
+    size_t i, k;
+    int rc = cli_list(u->cli, "/v2/providers", NULL, NULL, &all, err);
+    json_array_foreach (all, i, provider) {
+        json_array_foreach (json_object_get(provider, "clusters"), k, cluster) {
+            json_t *one = json_deep_copy(cluster);
+            json_put_string(one, "provider", json_get_string(provider, "name"));
+            json_add(u->made, one);
+        }
+    }
+    return rc;
+}
+
 /* Is this "VCENTER=...", for this vCenter? */
 static bool uninstall_is_of(const char *given, const char *vcenter, size_t n) {
     return !strncmp(given, vcenter, n) && given[n] == '=';
@@ -218,6 +237,8 @@ static int uninstall_look(struct uninstall *u, struct err *err) {
     u->admin.password = u->admin_password;
     rc = u->drops_database ? setup_check_admin(&u->cli->config, &u->admin, err) : 0;
     if (!rc)
+        rc = uninstall_look_made(u, err);
+    if (!rc)
         rc = uninstall_look_clusters(u, err);
     if (!rc)
         rc = uninstall_look_vcenters(u, err);
@@ -252,6 +273,7 @@ static int uninstall_tell_plan(struct uninstall *u, struct err *err) {
         plan = json_object();
         json_put(plan, "vcenters", json_incref(u->vcenters));
         json_put(plan, "hx_clusters", json_incref(u->hx));
+        json_put(plan, "made", json_incref(u->made));
         json_put(plan, "clusters", json_incref(u->clusters));
         json_put_int(plan, "sessions", (int64_t)json_array_size(u->sessions));
         json_put_bool(plan, "drop_database", u->drops_database);
@@ -259,6 +281,9 @@ static int uninstall_tell_plan(struct uninstall *u, struct err *err) {
     }
     show_line(cli, "%s",
               u->is_dry ? "Dry run: nothing is changed. Without --dry-run these steps would follow" : "This will be done");
+    json_array_foreach (u->made, i, item)
+        show_line(cli, "Kubernetes cluster %s: made by KaaS with the provider %s: NOT POSSIBLE until it is deleted",
+                  json_get_string(item, "name"), json_get_string(item, "provider"));
     json_array_foreach (u->clusters, i, item)
         show_line(cli, "Kubernetes cluster %s: remove our account %s", json_get_string(item, "name"),
                   json_get_string(item, "account"));
@@ -375,10 +400,19 @@ static int uninstall_note_records(struct uninstall *u, struct err *err) {
     return rc ? rc : fs_write_atomic(path, u->records.data, u->records.len, RECORDS_MODE, err);
 }
 
+static void uninstall_leave_made(struct uninstall *u, const json_t *cluster) {
+    const char *name = json_get_string(cluster, "name"), *provider = json_get_string(cluster, "provider");
+    strbuf_addf(&u->records, "machines of Kubernetes cluster %s, made with the provider %s\n", name, provider);
+    cli_note("kaasctl: the machines of Kubernetes cluster %s stay at the vCenter, in the folder %s where the provider %s says",
+             name, name, provider);
+}
+
 static int uninstall_do(struct uninstall *u, struct err *err) {
     const json_t *item;
     size_t i;
     int rc = 0;
+    json_array_foreach (u->made, i, item)
+        uninstall_leave_made(u, item);
     json_array_foreach (u->clusters, i, item) {
         rc = rc ? rc : uninstall_disconnect(u, item, err);
         rc = rc ? rc : cli_flush(u->cli, err);
@@ -413,11 +447,26 @@ static void uninstall_tell_left(struct uninstall *u) {
 
 /* -- the command ------------------------------------------------------------------------------------------------------------------- */
 
+/* Without us nobody knows which machines are whose, nor has the keys of their cluster. */
+static int uninstall_check_made(struct uninstall *u, struct err *err) {
+    const size_t count = json_array_size(u->made);
+    const char *first = json_get_string(json_array_get(u->made, 0), "name");
+    if (!count)
+        return 0;
+    (void)err_set(err, ERR_CONFLICT, "%zu Kubernetes cluster%s made by KaaS, nothing was changed: %s%s", count,
+                  count == 1 ? " was" : "s were", first, count == 1 ? "" : " and others");
+    return err_remedy(err, "delete it first: kaasctl cluster delete %s; with --force its machines stay, and its keys are lost",
+                      name_quote(first).text);
+}
+
 static int uninstall_check(struct uninstall *u, struct err *err) {
     const json_t *vcenter, *first = NULL;
     size_t i;
-    if (!u->stuck || (!u->is_dry && opt_get(&u->cli->given, "force")))
+    if (!u->is_dry && opt_get(&u->cli->given, "force"))
         return 0;
+    int rc = uninstall_check_made(u, err);
+    if (rc || !u->stuck)
+        return rc;
     json_array_foreach (u->vcenters, i, vcenter)
         if (!first && json_get_string(vcenter, "problem"))
             first = vcenter;
@@ -433,6 +482,7 @@ static int uninstall_list_records(struct cli *cli, struct err *err) {
     struct hx_publication_list told = {0};
     struct kube_connection_list clusters = {0};
     struct vcenter_list vcenters = {0};
+    struct made_name_list made = {0};
     int rc = db_settings_open(&cli->config, cli_config_path(cli), DB_ACCOUNT_RUNTIME, &store, err);
     if (!rc)
         rc = vcenter_store_list(store, &vcenters, err);
@@ -440,6 +490,10 @@ static int uninstall_list_records(struct cli *cli, struct err *err) {
         rc = hx_publication_store_list(store, &told, err);
     if (!rc)
         rc = kube_store_list(store, &clusters, err);
+    if (!rc)
+        rc = made_store_list_names(store, &made, err);
+    for (size_t i = 0; !rc && i < made.count; i++)
+        show_line(cli, "machines of Kubernetes cluster %s", made.items[i].name);
     for (size_t i = 0; !rc && i < clusters.count; i++)
         show_line(cli, "Kubernetes cluster %s at %s", clusters.items[i].cluster_id, clusters.items[i].address);
     for (size_t i = 0; !rc && i < vcenters.count; i++)
@@ -451,6 +505,7 @@ static int uninstall_list_records(struct cli *cli, struct err *err) {
     vcenter_list_done(&vcenters);
     hx_publication_list_done(&told);
     kube_connection_list_done(&clusters);
+    made_name_list_done(&made);
     return rc;
 }
 
@@ -460,6 +515,7 @@ int cmd_uninstall(struct cli *cli, struct err *err) {
         .vcenters = json_array(),
         .hx = json_array(),
         .clusters = json_array(),
+        .made = json_array(),
         .accounts = json_array(),
         .own = json_object(),
         .admin = {.socket = opt_get(&cli->given, "database-socket"), .user = opt_get(&cli->given, "database-admin")},

@@ -11,7 +11,7 @@
 
 /* -- what registering finds and does, for people ---------------------------------------------------------------------------------- */
 
-enum set { ON_ROOT, ON_OBJECTS };
+enum set { ON_ROOT, ON_OBJECTS, TO_PROVISION };
 
 /* The same list that kaasd gives to vCenter. */
 static const struct {
@@ -22,6 +22,9 @@ static const struct {
 #define ROLE_PRIVILEGE(id, set, why) {id, set, why},
 #include "role.def"
 #undef ROLE_PRIVILEGE
+#define PROVISION_PRIVILEGE(id, place, why) {id, TO_PROVISION, why},
+#include "provision_role.def"
+#undef PROVISION_PRIVILEGE
 };
 
 static void cmd_register_write_privileges(struct strbuf *out, enum set set) {
@@ -65,6 +68,8 @@ static void cmd_register_note_role(const struct cli *cli, const char *name, cons
     if (reach != ROLE_EVERYWHERE)
         cmd_register_write_objects(&text, name, on);
     cmd_register_write_privileges(&text, ON_OBJECTS);
+    if (opt_get(&cli->given, "with-provisioning"))
+        cmd_register_write_privileges(&text, TO_PROVISION);
     cli_note("%s\n", text.data);
 }
 
@@ -242,6 +247,11 @@ static int cmd_register_put_role(struct cli *cli, json_t *body, struct err *err)
     size_t i;
     if (!name && on)
         return cli_usage(cli, err, "--on says where a role is given: add --create-role");
+    if (opt_get(&cli->given, "with-provisioning") && (!name || (!on && cmd_register_reach(cli) != ROLE_EVERYWHERE)))
+        return cli_usage(
+            cli, err,
+            "--with-provisioning is about the role of --create-role, and needs --on PATH where an account gets it: folder, "
+            "datastore, network and template lie outside of vSphere clusters");
     json_array_foreach (on, i, path)
         if (str_eq(json_string_value(path), "/") && json_array_size(on) > 1)
             return cli_usage(cli, err, "--on / is all of the vCenter: name nothing beside it");

@@ -262,7 +262,7 @@ void cli_tell_stale(const struct cli *cli) {
 
 /* -- confirmation --------------------------------------------------------------------------------------------------------- */
 
-int cli_confirm(struct cli *cli, const char *question, struct err *err) {
+int cli_confirm_by(struct cli *cli, const char *question, const char *word, struct err *err) {
     _cleanup_free_ char *answer = NULL;
     int rc;
     if (opt_get_common(&cli->given, "yes"))
@@ -275,8 +275,12 @@ int cli_confirm(struct cli *cli, const char *question, struct err *err) {
     rc = prompt_text(question, &answer, err);
     if (rc)
         return rc;
-    if (!str_eq(answer, "yes"))
+    if (!str_eq(answer, word))
         return err_set(err, ERR_CERT_UNCONFIRMED, "not confirmed; nothing was changed");
     cli->status = CLI_OK;
     return 0;
+}
+
+int cli_confirm(struct cli *cli, const char *question, struct err *err) {
+    return cli_confirm_by(cli, question, "yes", err);
 }

@@ -101,6 +101,8 @@ int cli_get_password(struct cli *cli, const char *path, const char *question, ch
 
 /* Asks the question, unless --yes is given. 0: go on. Without a terminal, or if the answer is not yes: an error, with exit status 6. */
 int cli_confirm(struct cli *cli, const char *question, struct err *err);
+/* The same for what cannot be undone: the answer must be this word, such as the name of what goes. */
+int cli_confirm_by(struct cli *cli, const char *question, const char *word, struct err *err);
 
 /* Writes cli->out to standard output and empties it. ERR_IO; if the reader of a pipe is gone, the program then ends by SIGPIPE without a message. */
 int cli_flush(struct cli *cli, struct err *err);

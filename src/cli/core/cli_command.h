@@ -84,13 +84,14 @@ typedef int cli_run_fn(struct cli *cli, struct err *err);
 cli_run_fn cmd_login, cmd_logout, cmd_init, cmd_db_migrate, cmd_db_status, cmd_config_check, cmd_vcenter_status,
     cmd_cluster_import, cmd_audit_actions, cmd_audit_verify, cmd_audit_accept, cmd_session_end, cmd_key_rotate_master,
     cmd_key_remove_master, cmd_key_forget_sealed, cmd_doctor, cmd_health, cmd_version, cmd_metrics, cmd_backup, cmd_restore,
-    cmd_uninstall, cmd_support_bundle, cmd_cluster_disconnect, cmd_cluster_doctor, cmd_job_watch;
+    cmd_uninstall, cmd_support_bundle, cmd_cluster_disconnect, cmd_cluster_delete, cmd_cluster_doctor, cmd_job_watch;
 typedef int cli_more_fn(struct cli *cli, json_t *body, struct err *err);
 cli_more_fn cmd_vcenter_add, cmd_vcenter_set, cmd_vcenter_trust, cmd_vcenter_set_password, cmd_vcenter_set_login_account,
     cmd_vcenter_test_login_account, cmd_vcenter_set_hx_credential, cmd_vcenter_register, cmd_vcenter_unregister, cmd_cluster_add,
-    cmd_cluster_set, cmd_cluster_status, cmd_cluster_list, cmd_cluster_connect, cmd_hx_connect, cmd_peer_set, cmd_user_add,
-    cmd_user_password, cmd_service_add, cmd_service_set, cmd_grant_list, cmd_grant_add, cmd_grant_remove, cmd_role_mapping_add,
-    cmd_role_mapping_remove, cmd_ldap_set, cmd_ldap_remove, cmd_ldap_test, cmd_key_rotate_signing;
+    cmd_cluster_set, cmd_cluster_status, cmd_cluster_list, cmd_cluster_create, cmd_cluster_connect, cmd_hx_connect, cmd_peer_set,
+    cmd_user_add, cmd_user_password, cmd_service_add, cmd_service_set, cmd_grant_list, cmd_grant_add, cmd_grant_remove,
+    cmd_role_mapping_add, cmd_role_mapping_remove, cmd_ldap_set, cmd_ldap_remove, cmd_ldap_test, cmd_key_rotate_signing,
+    cmd_provider_apply, cmd_provider_remove;
 typedef int cli_send_fn(struct cli *cli, json_t *body, json_t **answer, struct err *err);
 cli_send_fn cmd_grant_send_new, cmd_vcenter_send, cmd_vcenter_send_trust, cmd_cluster_send_list, cmd_cluster_send_connect,
     cmd_cluster_send_health, cmd_job_send_begin, cmd_pilot_send;
@@ -98,8 +99,8 @@ typedef int cli_tell_fn(struct cli *cli, json_t *answer, struct err *err);
 cli_tell_fn cmd_vcenter_tell_login_account, cmd_vcenter_tell_added, cmd_vcenter_tell_registered, cmd_vcenter_tell_unregistered,
     cmd_hx_tell, cmd_hx_tell_publication, cmd_peer_tell_test, cmd_user_tell_added, cmd_user_tell_password, cmd_access_tell,
     cmd_ldap_tell_test, cmd_whoami_tell, cmd_kerberos_tell, cmd_health_tell, cmd_key_tell_signing, cmd_key_tell_master,
-    cmd_cluster_tell_status, cmd_cluster_tell_connected, cmd_cluster_tell_test, cmd_cluster_tell_health, cmd_impact_tell_host,
-    cmd_pilot_tell, cmd_job_tell, cmd_job_tell_begun;
+    cmd_cluster_tell_status, cmd_cluster_tell_kubeconfig, cmd_cluster_tell_connected, cmd_cluster_tell_test,
+    cmd_cluster_tell_health, cmd_impact_tell_host, cmd_pilot_tell, cmd_job_tell, cmd_job_tell_begun, cmd_provider_tell_check;
 
 /* True for the error of a call that passes: kaasd is away or has no place just now, and will be back. Who watches something goes on. */
 bool cmd_cluster_is_passing(int code);

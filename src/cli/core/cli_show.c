@@ -146,12 +146,26 @@ void show_words(struct table *t, const json_t *value) {
     show_joined(t, value, show_word);
 }
 
+static char *show_name(const json_t *item) {
+    return str_dup(json_get_string(item, "name"));
+}
+
+void show_object_names(struct table *t, const json_t *value) {
+    show_joined(t, value, show_name);
+}
+
 static size_t count_named(const json_t *list, const char *name) {
     size_t i, found = 0;
     const json_t *item;
     json_array_foreach ((json_t *)(uintptr_t)list, i, item)
         found += str_eq(json_get_string(item, "name"), name);
     return found;
+}
+
+void show_found(struct table *t, const json_t *value) {
+    const char *path = json_get_string(value, "path"), *moref = json_get_string(value, "moref");
+    _cleanup_free_ char *text = path && moref ? str_format("%s (%s)", path, moref) : NULL;
+    table_add(t, text);
 }
 
 /* A service of the version before tells no place. */

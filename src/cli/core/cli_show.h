@@ -26,7 +26,9 @@ void show_state(struct table *t, const json_t *value);    /* of a cluster; one t
 const char *show_source_word(const char *state_source);   /* "asked" is Kubernetes for people; others as they are; may be NULL */
 void show_state_source(struct table *t, const json_t *value);         /* of a cluster: who typed or reported it, and when */
 void show_words(struct table *t, const json_t *value);                /* strings, joined by a comma */
+void show_object_names(struct table *t, const json_t *value);         /* of objects, joined by a comma */
 void show_places(struct table *t, const json_t *value);               /* vSphere clusters as paths */
+void show_found(struct table *t, const json_t *value);                /* a thing at a vCenter: path (managed object id) */
 void show_hx_names(struct table *t, const json_t *value);             /* of HX clusters; with their place if two have one name */
 void show_labels(struct table *t, const json_t *value);               /* key=value */
 void show_given(struct table *t, const json_t *value);                /* whether there is a text */

@@ -297,7 +297,8 @@ def test_what_is_no_utf_8_is_refused(own: World, tmp_path: Path) -> None:
     (("cluster", "show", "a", "b"), 'unexpected argument "b"'),
     (("cluster", "lst"), 'did you mean "cluster list"?'),
     (("cluster", "lsit"), 'did you mean "cluster list"?'),
-    (("cluster", "create"), 'did you mean "cluster add"?'),
+    (("cluster", "create"), "NAME is missing"),
+    (("service", "create"), 'did you mean "service add"?'),
     (("user", "update"), 'did you mean "user set"?'),
     (("vcenter", "delete-login-account"), 'did you mean "vcenter remove-login-account"?'),
     (("vcenter", "get-login-account"), "see: kaasctl vcenter --help"),
@@ -327,7 +328,7 @@ def test_words_of_other_tools(own: World) -> None:
     ctl = own.kaasd.ctl
     assert ctl.ok("cluster", "get") == ctl.ok("cluster", "ls") == ctl.ok("cluster", "list")
     assert ctl.ok("cluster", "describe", "prod-1", "-o", "json") == ctl.ok("cluster", "show", "prod-1", "-o", "json")
-    for verb in ("delete", "remove", "rm"):
+    for verb in ("remove", "rm"):  # `delete` is another command there
         ctl.ok("cluster", "add", "--name", "gone", "--kubernetes-version", "1.31.2", "--vsphere-cluster", HX_EAST_DC0)
         assert ctl.ok("--yes", "cluster", verb, "gone") == "removed the record of cluster gone\n"
     for verb in ("delete", "remove", "rm"):

@@ -28,6 +28,11 @@ FILES = {"pw": "geheim\n", "old": "alt\n", "ca.pem": "CA\n", "key.pem": "-----BE
          "cert.pem": "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n",
          "kc": "apiVersion: v1\nclusters: [{cluster: {certificate-authority-data: QQ==}}]\n", "bare": "apiVersion: v1\n", "empty": "",
          "open": "apiVersion: v1\n", "token": "t0ken\n", "records": '{"name":"a"}\n{"name":"b"}\n',
+         "provider.yaml": "kind: Provider\nname: east\nvcenter: east\nvsphere_cluster: East\nfolder: kaas\ndatastore: ssd\n"
+                          "network: VM Network\ntemplate: node\napi_addresses: [10.9.0.10]\n"
+                          "nodes: {addresses: [10.9.0.20-10.9.0.99], prefix: 24, gateway: 10.9.0.1, dns: [10.9.0.2]}\n",
+         "cluster.yaml": "kind: Cluster\nprovider: east\nworkers: {count: 3, cpus: 4}\n",
+         "wrong.yaml": "kind: Provider\nname: east\nnodes:\n  gatway: 10.9.0.1\n",
          "config": "server:\n  admin_socket: {folder}/s\nsecrets:\n  master_key_file: {folder}/k\n"}
 
 
