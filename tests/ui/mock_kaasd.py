@@ -80,6 +80,8 @@ class World:
         self.hx_clusters = list(HX_CLUSTERS)
         self.nodes = list(NODES)
         self.health: dict[str, Any] = NO_HEALTH  # of every cluster
+        self.jobs: list[dict[str, Any]] = []  # the newest first
+        self.job_lines: dict[str, list[dict[str, Any]]] = {}  # by id of the job
         self.connected: list[dict[str, Any]] = []  # what clusters were asked to be connected by
         self.hx_connections = list(HX_CONNECTIONS)
         self.must_change: set[str] = set()  # names of local users
@@ -193,10 +195,12 @@ class Handler(BaseHTTPRequestHandler):
                  ("GET", "/v2/clusters"): self.list_clusters, ("GET", "/v2/clusters/counts"): self.count_clusters,
                  ("POST", "/v2/clusters:connect"): self.connect,
                  ("GET", "/v2/hx-clusters"): self.list_hx, ("GET", "/v2/updates"): self.show_updates,
-                 ("GET", "/v2/vcenters"): self.list_vcenters,
+                 ("GET", "/v2/vcenters"): self.list_vcenters, ("GET", "/v2/jobs"): self.list_jobs,
                  ("GET", "/v2/audit"): self.list_audit, ("GET", "/v2/hx-connections"): self.list_hx_connections}
         if (self.command, path) in calls:
             return calls[self.command, path]()
+        if path.startswith("/v2/jobs/"):
+            return self.of_job(*path.removeprefix("/v2/jobs/").split("/"))
         if self.command == "GET" and path.startswith("/v2/clusters/"):
             return self.show_cluster(*path.removeprefix("/v2/clusters/").split("/"))
         if self.command == "GET" and path.startswith("/v2/hx-clusters/"):
@@ -513,6 +517,38 @@ class Handler(BaseHTTPRequestHandler):
         host = {"vcenter_id": self.query["vcenter"][0], "vcenter_name": None, "moref": place, "name": None, "connection": "connected",
                 "vsphere_cluster": None}
         return self.json({"host": host, "clusters": rows, "hidden": 0})
+
+    def list_jobs(self) -> Reply:
+        self.session()
+        asked = {name: values[0] for name, values in self.query.items()}
+        found = [job for job in self.world.jobs if all(job[name] == asked.get(name, job[name]) for name in ("object_id", "kind", "state"))]
+        return self.page([{name: value for name, value in job.items() if name != "steps"} for job in found], asked)
+
+    def of_job(self, ident: str, part: str = "") -> Reply:
+        session = self.session()
+        job = next((job for job in self.world.jobs if job["id"] == ident), None)
+        if job is None:
+            raise Refusal(404, "not_found", "there is no such job")
+        if part == "lines":
+            return self.wait_for_lines(ident)
+        if part in ("cancel", "retry"):
+            if session["role"] != "admin":
+                raise Refusal(403, "forbidden", "this needs the role admin")
+            undone = job["state"] == "failed"
+            changed = {"cancel_asked": True, "state": "undoing" if undone else job["state"]} if part == "cancel" else {"state": "running"}
+            job |= changed | {"reason": None, "remedy": None, "ended_at": None}
+        return self.json(job)
+
+    def wait_for_lines(self, ident: str) -> Reply:
+        """Waits for a line; looks now and then, as the tests change the world as they like."""
+        after, end = int(self.query["after"][0]), time.monotonic() + int(self.query["wait"][0])
+        while True:
+            job = next(job for job in self.world.jobs if job["id"] == ident)
+            lines = [line for line in self.world.job_lines.get(ident, []) if line["seq"] > after]
+            if lines or job["ended_at"] or time.monotonic() >= end:
+                return self.json({"state": job["state"], "items": lines})
+            if self.server.ended.wait(0.05):
+                raise Refusal(503, "unavailable", "stopped")
 
     def list_audit(self) -> Reply:
         if self.session()["role"] != "admin":

@@ -100,7 +100,7 @@ def test_at_most_one_proof(contract: Contract, body: dict[str, str], fits: bool)
     assert (contract.errors({"$ref": "#/components/schemas/LoginVcenterRequest"}, body) == []) is fits
 
 
-@pytest.mark.parametrize(("alias", "schema"), [("ClusterState", "ClusterState"), ("Role", "Role")])
+@pytest.mark.parametrize(("alias", "schema"), [("ClusterState", "ClusterState"), ("Role", "Role"), ("JobState", "JobState")])
 def test_page_knows_the_words(contract: Contract, alias: str, schema: str) -> None:
     line = re.search(rf"export type {alias} = ([^;]+);", TYPES.read_text(encoding="utf-8"))
     assert line is not None

@@ -3,8 +3,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../src/api/client.js';
 import { ApiError } from '../src/api/error.js';
-import type { AuditEntry, Cluster, ClusterHealth, ClusterUsage, Explanation, Grant, Node, Vcenter } from '../src/api/types.js';
-import { ClusterDetailModel } from '../src/model/cluster-detail.js';
+import type { AuditEntry, Cluster, ClusterHealth, ClusterUsage, Explanation, Grant, Job, Node, Vcenter } from '../src/api/types.js';
+import { ClusterDetailModel, type FindJob } from '../src/model/cluster-detail.js';
 
 const answer = (name: string | null): Answer<Cluster> => ({
   notModified: name === null, body: name === null ? null : ({ name } as Cluster), etag: name, asOf: null, stale: [], watchCursor: null });
@@ -19,6 +19,7 @@ const explain = vi.fn<() => Promise<Explanation>>();
 const listClusterGrants = vi.fn<() => Promise<Grant[]>>();
 const listClusterEvents = vi.fn<() => Promise<AuditEntry[]>>();
 const listVcenters = vi.fn<() => Promise<Vcenter[]>>();
+const findJob = vi.fn<FindJob>();
 const changed = vi.fn();
 let isAdmin: boolean;
 let model: ClusterDetailModel;
@@ -32,7 +33,7 @@ beforeEach(() => {
   getUsage.mockResolvedValue({ items: [], silent_vcenters: ['v'] });
   explain.mockResolvedValue({ rules: [] });
   listClusterGrants.mockResolvedValue([]);
-  model = new ClusterDetailModel({ getCluster, getHealth, listNodes, getUsage, explain, listClusterGrants, listClusterEvents, listVcenters }, 'id', 'summary', changed, () => isAdmin, () => new Date(0));
+  model = new ClusterDetailModel({ getCluster, getHealth, listNodes, getUsage, explain, listClusterGrants, listClusterEvents, listVcenters }, 'id', 'summary', changed, () => isAdmin, findJob, () => new Date(0));
 });
 
 describe('the details', () => {
@@ -110,6 +111,24 @@ describe('the details', () => {
     getCluster.mockResolvedValue(answer('a'));
     await model.load();
     await vi.waitFor(() => expect(model.away.names).toEqual([]));
+  });
+
+  it('ask for a job where one may be why the cluster is as it is, or one is known, before they show anything', async () => {
+    await model.load();
+    expect([findJob.mock.calls.length, model.content.job]).toEqual([0, undefined]);
+    getCluster.mockResolvedValue({ ...answer('a'), body: { id: 'id', name: 'a', state: 'creating' } as Cluster });
+    findJob.mockResolvedValue({ id: 'j', ended_at: null } as Job);
+    changed.mockImplementation(() => expect([model.cluster?.state, model.content.job?.id]).not.toEqual(['creating', undefined]));
+    await model.load();
+    model.noteAnswer();
+    await vi.waitFor(() => expect(findJob.mock.calls.map(([id, known]) => [id, known])).toEqual([['id', undefined], ['id', 'j']]));
+    getCluster.mockResolvedValue({ ...answer('a'), body: { id: 'id', name: 'a', state: 'ready' } as Cluster });
+    findJob.mockResolvedValue({ id: 'j', ended_at: '2026-03-01T00:00:00Z' } as Job);
+    await model.load();
+    expect(model.content.job?.ended_at).not.toBeNull();
+    model.noteAnswer();
+    await model.open('nodes');
+    expect(findJob).toHaveBeenCalledTimes(3);
   });
 
   it('leave the end of the session to the session', async () => {

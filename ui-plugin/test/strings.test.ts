@@ -1,6 +1,7 @@
 // The catalogues: each text in each of them, nothing left in English but what is the same; which one is chosen.
 // SPDX-License-Identifier: GPL-3.0-or-later
 import { afterEach, describe, expect, it } from 'vitest';
+import { jobCatalogues, jobStrings, type JobCatalogue } from '../src/strings/jobs/index.js';
 import { catalogues, chooseLanguage, locale, strings, type Catalogue } from '../src/strings/index.js';
 
 /** Texts that are the same in another language, by language. */
@@ -64,6 +65,23 @@ describe('catalogues', () => {
     const own = new Map(textsOf(catalogue));
     const same = english.filter(([path, text]) => text !== '' && own.get(path) === text).map(([path]) => path);
     expect(same.sort()).toEqual([...(SAME[language] ?? [])].sort());
+  });
+});
+
+describe('the catalogues of jobs', () => {
+  const words = textsOf(jobCatalogues.get('en'));
+
+  it('are there for the same languages', () => {
+    expect([...jobCatalogues.keys()].sort()).toEqual([...catalogues.keys()].sort());
+    chooseLanguage(['de-AT']);
+    expect(jobStrings().retry).toBe('Wiederholen');
+  });
+
+  it.each([...jobCatalogues].filter(([language]) => language !== 'en'))('%s has every text, and none in English', (_, catalogue: JobCatalogue) => {
+    const own = textsOf(catalogue);
+    expect(own.map(([path]) => path)).toEqual(words.map(([path]) => path));
+    const same = own.filter(([, text], n) => text === words[n]?.[1]).map(([path]) => path);
+    expect(same).toEqual([]);
   });
 });
 

@@ -45,7 +45,7 @@ export interface Watched {
   cursor: string;
 }
 
-interface Call {
+export interface Call {
   method: 'GET' | 'POST';
   path: string;
   query?: Record<string, string | number | undefined>;
@@ -342,8 +342,8 @@ export class ApiClient {
     return token;
   }
 
-  /** A call in the holder's name, tried again where the refusal may be a thing of the past. Nothing is sent in nobody's name. */
-  private async call<T>(call: Call): Promise<Answer<T>> {
+  /** A call in the holder's name, tried again where the refusal may be a thing of the past. Nothing is sent in nobody's name. Also for calls of parts that are loaded when they are needed (jobs.ts). */
+  async call<T>(call: Call): Promise<Answer<T>> {
     const token = this.holder?.token() ?? null;
     if (token === null) throw new ApiError({ kind: 'signed-out' });
     try {

@@ -133,6 +133,55 @@ export interface ClusterHealth {
   reasons: HealthReason[];
 }
 
+export type JobState = 'queued' | 'running' | 'undoing' | 'done' | 'failed' | 'canceled';
+
+/** Work of several steps that goes on by itself. */
+export interface JobSummary {
+  id: string;
+  /** A stable word. */
+  kind: string;
+  title: string;
+  object_id: string | null;
+  state: JobState;
+  reason: string | null;
+  remedy: string | null;
+  created_by: string | null;
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  cancel_asked: boolean;
+}
+
+export interface JobStep {
+  number: number;
+  /** A stable word of the kind of job. */
+  name: string;
+  /** Id of what it works on, of a step that there is once for each of several things; the title ends in their name. */
+  item: string | null;
+  title: string;
+  state: 'pending' | 'running' | 'waiting' | 'done' | 'failed' | 'undone';
+  started_at: string | null;
+  ended_at: string | null;
+  percent: number | null;
+  reason: string | null;
+  remedy: string | null;
+}
+
+export interface Job extends JobSummary {
+  steps: JobStep[];
+}
+
+export interface JobLine {
+  seq: number;
+  at: string;
+  text: string;
+}
+
+export interface JobLines {
+  state: JobState;
+  items: JobLine[];
+}
+
 /** What came of one step of connecting a cluster. */
 export interface ConnectStep {
   /** A stable word. */

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { AuditEntry, Cluster, ClusterHealth, ClusterUsage, Explanation, Grant, Node, StaleReason } from '../api/types.js';
+import type { AuditEntry, Cluster, ClusterHealth, ClusterUsage, Explanation, Grant, Job, Node, StaleReason } from '../api/types.js';
 import type { Part } from './address.js';
 import { AwayVcenters } from './away-vcenters.js';
+import { mayHaveJob } from './format.js';
 
 type Api = Pick<ApiClient, 'getCluster' | 'getHealth' | 'listNodes' | 'getUsage' | 'explain' | 'listClusterGrants' | 'listClusterEvents' | 'listVcenters'>;
+
+/** The job that works on a cluster, or has failed at it; `known`: id of the one that is shown. Null: none. */
+export type FindJob = (clusterId: string, known: string | undefined, signal: AbortSignal) => Promise<Job | null>;
 
 export interface Access {
   explanation: Explanation;
@@ -18,6 +22,7 @@ export interface Access {
 export interface PartContent {
   /** Null: a service of the version before does not tell. */
   health: ClusterHealth | null;
+  job: Job | null;
   nodes: { nodes: Node[]; hidden: number };
   access: Access;
   events: AuditEntry[];
@@ -45,7 +50,7 @@ export class ClusterDetailModel {
   private asking: AbortController | null = null;
 
   constructor(
-    private readonly api: Api, readonly id: string, public part: Part, private readonly changed: () => void, isAdmin: () => boolean,
+    private readonly api: Api, readonly id: string, public part: Part, private readonly changed: () => void, isAdmin: () => boolean, private readonly findJob: FindJob,
     private readonly now: () => Date = () => new Date(),
   ) {
     this.away = new AwayVcenters(api, isAdmin, changed);
@@ -67,13 +72,15 @@ export class ClusterDetailModel {
     if (!quiet && this.part === 'nodes') void this.loadUsage();
     try {
       const [answer, content] = await Promise.all([this.api.getCluster(this.id, this.etag, running.signal), this.loadPart(running.signal)]);
+      const cluster = answer.body ?? this.cluster;
+      const job = cluster === null ? {} : await this.loadJob(cluster, running.signal);
       if (this.running !== running) return;
-      if (answer.body !== null) this.cluster = answer.body;
+      this.cluster = cluster;
       this.etag = answer.etag ?? this.etag;
       this.isGone = false;
       this.stale = answer.stale;
       this.asOf = answer.asOf;
-      this.content = { ...this.content, ...content };
+      this.content = { ...this.content, ...content, ...job };
       this.refreshedAt = this.now();
       this.settle(null);
       void this.away.look(this.stale);
@@ -82,9 +89,9 @@ export class ClusterDetailModel {
     }
   }
 
-  /** The service answers, and nothing has changed. */
+  /** The service answers, and nothing has changed, but for how far a job is. */
   noteAnswer(): void {
-    if (this.failure) return void this.load(true);
+    if (this.failure || this.isAtWork) return void this.load(true);
     this.refreshedAt = this.now();
     this.changed();
   }
@@ -112,6 +119,18 @@ export class ClusterDetailModel {
       case 'access': return { access: await this.loadAccess(signal) };
       case 'events': return { events: await this.api.listClusterEvents(this.id, EVENTS, signal) };
     }
+  }
+
+  private get isAtWork(): boolean {
+    const { job } = this.content;
+    return this.part === 'summary' && !!job && job.ended_at === null;
+  }
+
+  /** Before anything is shown, so that nothing moves when it comes. */
+  private async loadJob({ id, state }: Cluster, signal: AbortSignal): Promise<Partial<PartContent>> {
+    const known = this.content.job?.id;
+    if (this.part !== 'summary' || !(known !== undefined || mayHaveJob(state))) return {};
+    return { job: await this.findJob(id, known, signal) };
   }
 
   private async loadHealth(signal: AbortSignal): Promise<ClusterHealth | null> {

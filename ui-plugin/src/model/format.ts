@@ -18,6 +18,11 @@ const STATE_TONE: Record<ClusterState, Tone> = {
   unknown: 'neutral',
 };
 
+/** Work of the service's own may be the reason for these. */
+export function mayHaveJob(state: ClusterState): boolean {
+  return state === 'failed' || STATE_TONE[state] === 'busy';
+}
+
 /** All states, in the order in which they are offered and drawn: the worst first, as the list of clusters has it. */
 export const STATES: readonly ClusterState[] = ['failed', 'unreachable', 'degraded', 'unknown', 'deleting', 'creating', 'updating', 'ready'];
 
@@ -134,6 +139,7 @@ const REASONS: readonly [RegExp, (...parts: string[]) => string | undefined][] =
   [/^(\d+) of (\d+) workers are ready$/, (ready = '', desired = '') => strings.reason.workersReady(ready, desired)],
   [/^(.+) are on host (.+?)(, and without it there is no majority)?$/, (names = '', host = '', majority = '') =>
     strings.reason.shareHost(describeNames(names).replace(/ and (\S+)$/, ` ${strings.reason.and} $1`), host, majority !== '')],
+  [/^its machines are being (made|removed)$/, (how = '') => strings.reason.machines[how as keyof typeof strings.reason.machines]],
   ...KUBE_REASONS,
 ];
 

@@ -5,9 +5,11 @@ import { customElement, property } from 'lit/decorators.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { textsBelowName, type Cluster, type HxCluster, type Replicas, type Sort } from '../api/types.js';
 import { ALWAYS, COLUMNS, USUAL_COLUMNS, nextOrder, orderOf, type Column, type ColumnId } from '../model/columns.js';
-import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl, sharedNames } from '../model/format.js';
+import { absoluteTime, age, askedLabel, describePlacement, describeReason, describeReplicas, describeState, hostOf, relativeTime, safeHttpsUrl, sharedNames, shortNumber } from '../model/format.js';
+import type { RowJob } from '../model/row-jobs.js';
 import { numberRows } from '../model/rows.js';
 import { strings } from '../strings/index.js';
+import { progressStyles } from '../styles/progress.js';
 import { shared } from '../styles/shared.js';
 import { lineStyles, tableStyles } from '../styles/table.js';
 import { toneStyles } from '../styles/tone.js';
@@ -21,12 +23,14 @@ const LABELS_SHOWN = 2;
 
 @customElement('kaas-cluster-table')
 export class ClusterTable extends LitElement {
-  static override styles = [shared, toneStyles, tableStyles, lineStyles];
+  static override styles = [shared, toneStyles, progressStyles, tableStyles, lineStyles];
 
   @property({ attribute: false }) clusters: readonly Cluster[] = [];
   /** All that the viewer may see, not of these rows only; null while they are not known. */
   @property({ attribute: false }) hxClusters: readonly HxCluster[] | null = null;
   @property({ attribute: false }) columns: readonly ColumnId[] = USUAL_COLUMNS;
+  /** The jobs that work on these clusters, by id. */
+  @property({ attribute: false }) jobs: ReadonlyMap<string, RowJob> = new Map();
   @property() sort: Sort = '-state';
   /** There is no room for columns: two lines have what matters most, whatever columns are chosen. */
   @property({ type: Boolean }) isNarrow = false;
@@ -118,7 +122,7 @@ export class ClusterTable extends LitElement {
     const spoken = (id: ColumnId) => html`<span class="sr-only">${strings.table.column[id]}</span>`;
     return html`<tr role="row" data-id=${cluster.id}>
       <th scope="row" role="rowheader" class="name"><span class=${tone}>${toneIcon[tone]}</span><a href=${this.addressOf(cluster.id)}><bdi>${cluster.name}</bdi></a></th>
-      <td role="cell" class="state ${tone}">${word}</td>
+      <td role="cell" class="state ${tone}">${word}${this.progress(cluster)}</td>
       <td role="cell" class="below soft">${reason ? html`<bdi title=${reason}>${reason}</bdi>` : this.placement(cluster)}</td>
       <td role="cell" class="facts soft">${this.version(cluster)}${spoken('controlPlane')}${this.replicas(cluster.control_plane, cluster)}${spoken('workers')}${this.replicas(cluster.workers, cluster)}</td>
     </tr>`;
@@ -191,7 +195,13 @@ export class ClusterTable extends LitElement {
   private state(cluster: Cluster) {
     const { state, state_source: source } = cluster;
     const reason = this.reason(cluster);
-    return html`<kaas-state-badge .state=${state} .source=${source}></kaas-state-badge>${reason ? html`<bdi class="soft sub reason" title=${reason}>${reason}</bdi>` : nothing}`;
+    return html`<kaas-state-badge .state=${state} .source=${source}></kaas-state-badge>${reason ? html`<bdi class="soft sub reason" title=${reason}>${reason}</bdi>` : nothing}${this.progress(cluster)}`;
+  }
+
+  /** In room that is there: rows stay where they are when it comes and goes. */
+  private progress({ id }: Cluster) {
+    const job = this.jobs.get(id);
+    return job ? html`<progress class="busy" max="100" .value=${job.percent} aria-label=${job.title} title=${`${job.title}: ${shortNumber(job.percent)} %`}></progress>` : nothing;
   }
 
   private replicas(replicas: Replicas, cluster: Cluster) {

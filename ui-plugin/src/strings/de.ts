@@ -293,6 +293,7 @@ export const catalogue: Catalogue = {
     hostGone: (host, vm) => `Host ${host} der VM ${vm} ist nicht verbunden`,
     more: (n) => `und ${n} weitere`,
     and: 'und',
+    machines: { made: 'seine Maschinen werden angelegt', removed: 'seine Maschinen werden entfernt' },
     shareHost: (nodes, host, isMajority) => `mehrere Control Planes auf Host ${host}: ${nodes}${isMajority ? ' (ohne ihn keine Mehrheit)' : ''}`,
     someDown: (n) => `${n} seiner virtuellen Maschinen ${n === '1' ? 'läuft' : 'laufen'} nicht`,
     noMajority: (down, known) => `${down} von ${known} seiner Control Plane ${down === '1' ? 'läuft' : 'laufen'} nicht: keine Mehrheit, die API kann nicht arbeiten`,

@@ -301,6 +301,7 @@ export const catalogue = {
     hostGone: (host: string, vm: string) => `host ${host} of VM ${vm} is disconnected`,
     more: (n: string) => `and ${n} more`,
     and: 'and',
+    machines: { made: 'its machines are being made', removed: 'its machines are being removed' },
     shareHost: (nodes: string, host: string, isMajority: boolean) => `several control planes on host ${host}: ${nodes}${isMajority ? ' (no majority without it)' : ''}`,
     someDown: (n: string) => `${n} of its virtual machines ${n === '1' ? 'is' : 'are'} not running`,
     noMajority: (down: string, known: string) => `${down} of ${known} of its control plane ${down === '1' ? 'is' : 'are'} not running: no majority, the API cannot work`,

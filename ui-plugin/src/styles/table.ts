@@ -30,6 +30,9 @@ export const tableStyles = css`
   .sub { display: block; font-size: var(--type-small); line-height: 1.3; overflow-wrap: anywhere; }
   .name > bdi, .reason { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 1; overflow: hidden; overflow-wrap: anywhere; }
   td.state { min-width: 22ch; max-width: 34ch; }
+  td.state .value { position: relative; }
+  /* Between the second line and the border, so that no row needs room for it. */
+  td.state progress { position: absolute; inset: auto 0 calc(-1 * var(--space-1) - 1px); height: 4px; }
   kaas-state-badge { white-space: nowrap; }
   .place { display: inline-block; max-width: 20ch; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; vertical-align: bottom; }
   td.placement { min-width: 12ch; }
@@ -109,6 +112,8 @@ export const lineStyles = css`
   .lines, .lines tbody, .lines th, .lines td { display: block; }
   /* Each line by itself: what is long below does not take the room of the name. */
   .lines tr { display: flex; flex-wrap: wrap; gap: 0 var(--space-3); align-items: center; padding: var(--space-2) var(--space-3); border-bottom: 1px solid var(--line); }
+  .lines tr { position: relative; }
+  .lines td.state progress { bottom: 1px; }
   .lines tr::after { content: ''; flex-basis: 100%; }
   .lines .below, .lines .facts { order: 1; }
   .lines .name, .lines .below { flex: 1 1 0; }

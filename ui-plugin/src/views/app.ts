@@ -181,7 +181,7 @@ export class App extends LitElement {
       return html`<kaas-cluster-list .api=${api} .scope=${this.scope} .viewerRole=${role} .notice=${this.notice} .asked=${query} .cameFrom=${this.cameFrom} .connects=${this.connects(role)}
         @kaas-connect=${() => this.openWindow(api, { ...FIRST_PLACE, view: 'connect' })} @kaas-query=${(event: CustomEvent<QueryChange>) => this.keep(event.detail)}></kaas-cluster-list>`;
     }
-    return keyed(id, html`<kaas-cluster-detail .api=${api} .viewerRole=${role} .clusterId=${id} .openPart=${part} .asked=${query}
+    return keyed(id, html`<kaas-cluster-detail .api=${api} .viewerRole=${role} .canAct=${role === 'admin' && !this.isFramed} .clusterId=${id} .openPart=${part} .asked=${query}
       @kaas-title=${(event: CustomEvent<string>) => (document.title = event.detail)}></kaas-cluster-detail>`);
   }
 

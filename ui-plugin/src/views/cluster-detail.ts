@@ -5,7 +5,7 @@ import { customElement, property, query } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import type { Cluster, Replicas, Role } from '../api/types.js';
 import { FIRST_PLACE, FIRST_QUERY, PARTS, listAddress, writeAddress, type ListQuery, type Part } from '../model/address.js';
-import { ClusterDetailModel } from '../model/cluster-detail.js';
+import { ClusterDetailModel, type FindJob } from '../model/cluster-detail.js';
 import { describeFailure } from '../model/failure-text.js';
 import { absoluteTime, askedLabel, describeReason, describeReplicas, hxName, relativeTime, safeHttpsUrl, sharedNames, vsphereName } from '../model/format.js';
 import { ListWatch } from '../model/list-watch.js';
@@ -33,6 +33,8 @@ export class ClusterDetail extends LitElement {
 
   @property({ attribute: false }) api!: ApiClient;
   @property() viewerRole: Role | null = null;
+  /** Jobs can be canceled and retried here. */
+  @property({ type: Boolean }) canAct = false;
   @property() clusterId = '';
   @property() openPart: Part = 'summary';
   /** Of the list that this was opened from. */
@@ -43,6 +45,11 @@ export class ClusterDetail extends LitElement {
   private model!: ClusterDetailModel;
   private watch!: ListWatch;
   private isFocused = false;
+  /** What shows a job is loaded with the first one. Without it, as for who has no network, the page is what it was. */
+  private readonly findJob: FindJob = async (...asked) => {
+    const part = await import('../parts/cluster-job.js').catch(() => null);
+    return part && (await part.findJob(this.api, ...asked));
+  };
   private readonly onVisible = (): void => {
     if (document.visibilityState !== 'visible') return this.watch.rest();
     void this.model.load(true);
@@ -51,7 +58,7 @@ export class ClusterDetail extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback();
-    this.model = new ClusterDetailModel(this.api, this.clusterId, this.shownPart, () => this.onChange(), () => this.viewerRole === 'admin');
+    this.model = new ClusterDetailModel(this.api, this.clusterId, this.shownPart, () => this.onChange(), () => this.viewerRole === 'admin', this.findJob);
     this.watch = new ListWatch(this.api, {
       changed: () => void this.model.load(true),
       same: () => this.model.noteAnswer(),
@@ -153,8 +160,8 @@ export class ClusterDetail extends LitElement {
   }
 
   private renderSummary(cluster: Cluster) {
-    const { health } = this.model.content;
-    return html`${health ? html`<kaas-cluster-health .health=${health} .isAdmin=${this.viewerRole === 'admin'}></kaas-cluster-health>` : nothing}<div class="cards">${this.renderState(cluster)}${this.renderAccess(cluster)}${this.renderPlace(cluster)}${this.renderLabels(cluster)}${this.renderRecord(cluster)}</div>`;
+    const { health, job } = this.model.content;
+    return html`${job ? html`<kaas-cluster-job .api=${this.api} .job=${job} .isAdmin=${this.viewerRole === 'admin'} .canAct=${this.canAct} @kaas-job-news=${() => this.model.load(true)}></kaas-cluster-job>` : nothing}${health ? html`<kaas-cluster-health .health=${health} .isAdmin=${this.viewerRole === 'admin'}></kaas-cluster-health>` : nothing}<div class="cards">${this.renderState(cluster)}${this.renderAccess(cluster)}${this.renderPlace(cluster)}${this.renderLabels(cluster)}${this.renderRecord(cluster)}</div>`;
   }
 
   private renderState(cluster: Cluster) {

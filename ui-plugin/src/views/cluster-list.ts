@@ -4,14 +4,15 @@ import { LitElement, html, nothing } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { ApiClient } from '../api/client.js';
 import { ApiError, isAborted, isSessionOver } from '../api/error.js';
-import type { ClusterScope, ClusterState, Role, Sort } from '../api/types.js';
+import type { ClusterPage, ClusterScope, ClusterState, Role, Sort } from '../api/types.js';
 import { FIRST_PLACE, FIRST_QUERY, writeAddress, type ListQuery, type PageSize } from '../model/address.js';
 import { ClusterListModel } from '../model/cluster-list.js';
 import { NARROW_COLUMNS, USUAL_COLUMNS, readColumns, type ColumnId } from '../model/columns.js';
 import { clustersToCsv, readAll } from '../model/csv.js';
 import { describeFailure } from '../model/failure-text.js';
-import { describeHxClusters, type HxOption } from '../model/format.js';
+import { describeHxClusters, mayHaveJob, type HxOption } from '../model/format.js';
 import { ListWatch } from '../model/list-watch.js';
+import type { RowJob, RowJobs } from '../model/row-jobs.js';
 import '../parts/age.js';
 import '../parts/cluster-table.js';
 import type { ClusterTable } from '../parts/cluster-table.js';
@@ -65,6 +66,9 @@ export class ClusterList extends LitElement {
   @state() private exported: { done: number; total: number } | null = null;
   @state() private exportFailure: ApiError | null = null;
 
+  /** By id of the cluster: the jobs that work on rows of this page. */
+  @state() private jobs: ReadonlyMap<string, RowJob> = new Map();
+
   @query('h1') private heading!: HTMLElement;
   @query('kaas-cluster-table') private table!: ClusterTable | null;
 
@@ -76,6 +80,9 @@ export class ClusterList extends LitElement {
   private readonly onWidth = (): void => this.requestUpdate();
   /** The same at each rendering: another one would have the whole table rendered. */
   private readonly addressOf = (id: string): string => writeAddress({ ...FIRST_PLACE, id, query: this.model.query });
+  private rowJobs: Promise<RowJobs | null> = Promise.resolve(null);
+  /** The rows whose jobs were looked for last. */
+  private lookedAt: ClusterPage | null = null;
   private saving: AbortController | null = null;
   /** What is asked now has been chosen, and is no word in the making nor set right by an answer. */
   private isChosen = false;
@@ -91,8 +98,14 @@ export class ClusterList extends LitElement {
     const listener = { changed: () => this.onChange(), isAdmin: () => this.viewerRole === 'admin', isReading: () => this.table?.isReading ?? false };
     this.model = new ClusterListModel(this.api, listener, this.asked, this.scope);
     this.watch = new ListWatch(this.api, {
-      changed: () => void this.model.refreshQuietly(),
-      same: () => this.model.noteAnswer(),
+      changed: () => {
+        void this.model.refreshQuietly();
+        this.lookAgain();
+      },
+      same: () => {
+        this.model.noteAnswer();
+        this.lookAgain();
+      },
       silent: (error) => this.model.noteSilence(error),
     });
     document.addEventListener('visibilitychange', this.onVisible);
@@ -106,6 +119,7 @@ export class ClusterList extends LitElement {
     for (const width of [this.narrow, this.lines]) width.removeEventListener('change', this.onWidth);
     this.watch.rest();
     this.model.stop();
+    void this.rowJobs.then((jobs) => jobs?.stop());
     this.saving?.abort();
   }
 
@@ -137,6 +151,21 @@ export class ClusterList extends LitElement {
     this.requestUpdate();
     if (JSON.stringify(this.model.query) !== JSON.stringify(this.asked)) this.tellQuery();
     if (!this.model.loading && document.visibilityState === 'visible') this.follow();
+    if (this.model.page !== this.lookedAt) void this.lookForJobs();
+  }
+
+  /** The service has answered: who is at work is further by now. */
+  private lookAgain() {
+    if (this.jobs.size > 0) void this.lookForJobs();
+  }
+
+  /** Most lists have nothing that is at work: what looks for it is loaded when one has. */
+  private async lookForJobs() {
+    this.lookedAt = this.model.page;
+    const ids = (this.lookedAt?.items ?? []).filter(({ state }) => mayHaveJob(state)).map(({ id }) => id);
+    if (ids.length === 0 && this.jobs.size === 0) return;
+    this.rowJobs = this.rowJobs.then((known) => known ?? import('../model/row-jobs.js').then(({ RowJobs }) => new RowJobs(this.api, (jobs) => (this.jobs = jobs)), () => null));
+    await (await this.rowJobs)?.look(ids);
   }
 
   private follow() {
@@ -230,7 +259,7 @@ export class ClusterList extends LitElement {
     if (page === null) return failure ? nothing : this.renderSkeleton();
     if (page.items.length === 0) return html`<div class="card">${this.renderEmpty()}</div>`;
     return html`<div class="card rows ${model.loading ? 'busy' : ''}">
-      <kaas-cluster-table .clusters=${page.items} .hxClusters=${model.hxClusters} .isNarrow=${this.lines.matches} .columns=${this.columns} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
+      <kaas-cluster-table .clusters=${page.items} .hxClusters=${model.hxClusters} .isNarrow=${this.lines.matches} .columns=${this.columns} .jobs=${this.jobs} .sort=${model.query.sort} .nowMs=${Date.now()} .addressOf=${this.addressOf}
         @kaas-sort=${(event: CustomEvent<Sort>) => this.choose(() => model.sortBy(event.detail))} @kaas-label=${(event: CustomEvent<string>) => this.ask({ label: event.detail })}></kaas-cluster-table>
       <kaas-pager .page=${model.pageNumber} .pageCount=${model.pageCount} .size=${model.query.size} .shown=${page.items.length} .total=${page.total}
         @kaas-page=${(event: CustomEvent<number>) => this.turn(event.detail)} @kaas-size=${(event: CustomEvent<PageSize>) => this.ask({ size: event.detail })}></kaas-pager>

@@ -1,0 +1,62 @@
+// Die Texte über Aufträge auf Deutsch.
+// SPDX-License-Identifier: GPL-3.0-or-later
+import type { JobCatalogue } from './en.js';
+
+export const catalogue: JobCatalogue = {
+  kind: {
+    'cluster.create': 'Cluster anlegen',
+    'cluster.delete': 'Cluster löschen',
+    'cluster.disconnect': 'Cluster trennen',
+  },
+  step: {
+    'cluster.create/record': 'Prüfen, ob er gebaut werden kann, und in die Liste eintragen',
+    'cluster.create/keys': 'Seine Zertifizierungsstellen anlegen',
+    'cluster.create/folder': 'Den Ordner seiner Maschinen anlegen',
+    'cluster.create/address': 'Die Adresse seiner API wählen',
+    'cluster.create/draw': 'Name und Adresse wählen',
+    'cluster.create/clone': 'Die Vorlage klonen',
+    'cluster.create/boot': 'Die Maschine starten, bis sie ein Knoten ist',
+    'cluster.create/connect': 'Mit seiner API verbinden',
+    'cluster.create/network': 'Das Netz seiner Pods einrichten',
+    'cluster.create/ready': 'Warten, bis Kubernetes alle Knoten bereit nennt',
+    'cluster.delete/state': 'In der Liste sagen, dass er gelöscht wird',
+    'cluster.delete/off': 'Herunterfahren',
+    'cluster.delete/destroy': 'Zerstören',
+    'cluster.delete/release': 'Die Adresse zurückgeben',
+    'cluster.delete/folder': 'Den Ordner seiner Maschinen entfernen',
+    'cluster.delete/address': 'Die Adresse seiner API zurückgeben',
+    'cluster.delete/keys': 'Seine Zertifizierungsstellen vergessen',
+    'cluster.delete/connection': 'Die Verbindung vergessen',
+    'cluster.delete/record': 'Aus der Liste nehmen',
+    'cluster.disconnect/leave': 'Entfernen, was kaasd im Cluster angelegt hat, und die Verbindung',
+  },
+  machine: { 'control plane': (n) => `Control Plane ${n}`, worker: (n) => `Worker ${n}` },
+  state: {
+    queued: 'Beginnt gleich',
+    running: 'In Arbeit',
+    undoing: 'Wird zurückgenommen',
+    done: 'Erledigt',
+    failed: 'Fehlgeschlagen',
+    canceled: 'Abgebrochen und zurückgenommen',
+  },
+  stopping: 'Hält nach dem laufenden Schritt an',
+  stepState: { pending: 'Noch nicht begonnen', running: 'In Arbeit', waiting: 'Wartet', done: 'Erledigt', failed: 'Fehlgeschlagen', undone: 'Zurückgenommen' },
+  progress: (done, all) => `${done} von ${all} Schritten`,
+  begun: (who, time) => (who === null ? `Begonnen ${time}` : `Begonnen von ${who}, ${time}`),
+  took: (time) => `dauerte ${time}`,
+  since: 'seit',
+  lines: 'Was er meldet',
+  noLines: 'Noch nichts.',
+  cancel: 'Auftrag abbrechen',
+  retry: 'Wiederholen',
+  failed: { cancel: 'Der Auftrag wurde nicht abgebrochen', retry: 'Der Auftrag geht nicht weiter' },
+  asked: {
+    title: 'Den Auftrag abbrechen?',
+    text: {
+      'cluster.create': 'Was er angelegt hat, wird zurückgenommen: Maschinen mit ihren Platten, Adressen, Schlüssel und der Cluster in der Liste.',
+      'cluster.delete': 'Er hält an. Was schon entfernt ist, kommt nicht zurück.',
+    },
+    otherText: 'Er hält nach dem laufenden Schritt an, und was er getan hat, wird zurückgenommen.',
+    no: 'Auftrag behalten',
+  },
+};
