@@ -1,5 +1,5 @@
 /* Fuzz target: what an API server of Kubernetes sends, by both codecs of src/k8s. The first byte chooses: '0' a list in protobuf, '1' in JSON, '2' a watch in
- * protobuf, '3' in JSON (the second byte tells in pieces of how many bytes it comes), '4' a Status, '5' the text of /readyz, '6' a version. Whatever is accepted keeps
+ * protobuf, '3' in JSON (the second byte tells in pieces of how many bytes it comes), '4' a Status, '5' the text of /readyz, '6' a version, '7' a list of volumes. Whatever is accepted keeps
  * what the headers promise.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdint.h>
@@ -174,17 +174,37 @@ static void try_version(const uint8_t *data, size_t n) {
     free(text);
 }
 
+static void try_volumes(const uint8_t *data, size_t n) {
+    struct kube_volumes volumes = {.count = 0};
+    struct err err = {0};
+    int rc = k8s_volumes_read(data, n, &volumes, &err);
+    if (rc) {
+        check_error(rc, &err);
+        return;
+    }
+    must(volumes.count <= KUBE_VOLUMES_MAX);
+    for (size_t i = 0; i < volumes.count; i++) {
+        must(volumes.items[i].name);
+        check_visible(volumes.items[i].name, KUBE_NAME_BYTES_MAX);
+        check_text(volumes.items[i].claim, 2 * KUBE_NAME_BYTES_MAX + 1);
+        check_text(volumes.items[i].capacity, KUBE_TEXT_BYTES_MAX);
+        check_text(volumes.items[i].handle, KUBE_TEXT_BYTES_MAX);
+    }
+    kube_volumes_done(&volumes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (!n)
         return 0;
-    switch ((uint8_t)(data[0] - '0') % 7) {
+    switch ((uint8_t)(data[0] - '0') % 8) {
     case 0: try_list(&k8s_codec_protobuf, data + 1, n - 1); break;
     case 1: try_list(&k8s_codec_json, data + 1, n - 1); break;
     case 2: try_watch(&k8s_codec_protobuf, data + 1, n - 1); break;
     case 3: try_watch(&k8s_codec_json, data + 1, n - 1); break;
     case 4: try_status(data + 1, n - 1); break;
     case 5: try_readyz(data + 1, n - 1); break;
-    default: try_version(data + 1, n - 1); break;
+    case 6: try_version(data + 1, n - 1); break;
+    default: try_volumes(data + 1, n - 1); break;
     }
     return 0;
 }

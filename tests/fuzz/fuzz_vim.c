@@ -19,7 +19,9 @@
 #include "vim_location.h"
 #include "vim_machine.h"
 #include "vim_authorization.h"
+#include "vim_object.h"
 #include "vim_session.h"
+#include "vim_site.h"
 #include "vim_watch.h"
 
 static const struct canned canned[] = {
@@ -121,6 +123,36 @@ static void call_places(struct vim_client *client) {
     struct vim_place_list list = {0};
     (void)vim_list_places(client, &list, NULL);
     vim_place_list_done(&list);
+}
+
+/* Objects by name, and what is looked at before machines are built. */
+static void call_site(struct vim_client *client) {
+    static const char *const types[] = {"Folder", "VirtualMachine", NULL};
+    const struct tested given = tested;
+    struct vim_object_list objects = {0};
+    struct vim_reach reach = {0};
+    struct vim_source source = {0};
+    struct vim_used_addresses used = {0};
+    struct vim_datastore store;
+    if (!vim_list_objects(client, types, &objects, NULL))
+        for (size_t i = 0; i < objects.count; i++) {
+            free(vim_object_path(&objects, &objects.items[i]));
+            (void)vim_object_around(&objects, &objects.items[i], "Datacenter");
+        }
+    vim_object_list_done(&objects);
+    tested = given;
+    call_places(client);
+    tested = given;
+    (void)vim_lookup_datastore(client, "d", &store, NULL);
+    tested = given;
+    (void)vim_lookup_reach(client, "c", &reach, NULL);
+    vim_reach_done(&reach);
+    tested = given;
+    (void)vim_lookup_source(client, "v", &source, NULL);
+    vim_source_done(&source);
+    tested = given;
+    (void)vim_list_used_addresses(client, &used, NULL);
+    vim_used_addresses_done(&used);
 }
 
 static void call_clusters(struct vim_client *client) {
@@ -225,8 +257,9 @@ static void call_looks(struct vim_client *client) {
 
 /* The first byte of a seed is a digit or what follows the digits in ASCII: '0' is the first call. */
 static void (*const calls[])(struct vim_client *client) = {
-    call_peek,      call_sessions, call_keys,        call_find,  call_clusters, call_privileges, call_clone,       call_role,
-    call_keepalive, call_versions, call_certificate, call_event, call_alarms,   call_location,   call_permissions, call_looks,
+    call_peek,   call_sessions, call_keys,        call_find,     call_clusters,    call_privileges,
+    call_clone,  call_role,     call_keepalive,   call_versions, call_certificate, call_event,
+    call_alarms, call_location, call_permissions, call_looks,    call_site,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -235,7 +268,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2)
         return 0;
     tested = (struct tested){data + 2, size - 2, data[1] & 1 ? 500 : 200};
-    calls[data[0] % ARRAY_COUNT(calls)](client);
+    calls[(uint8_t)(data[0] - '0') % ARRAY_COUNT(calls)](client);
     tested.bytes = NULL;
     return 0;
 }

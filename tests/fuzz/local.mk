@@ -5,9 +5,12 @@ EXTRA_DIST += tests/fuzz/corpus
 if FUZZING
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL)
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_fields tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_k8s tests/fuzz/fuzz_kubeconfig tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_ovf \
-    tests/fuzz/fuzz_pac tests/fuzz/fuzz_pilot tests/fuzz/fuzz_recv tests/fuzz/fuzz_release tests/fuzz/fuzz_route \
-    tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml tests/fuzz/fuzz_yaml
+FUZZ_TARGETS = tests/fuzz/fuzz_backup tests/fuzz/fuzz_bundle tests/fuzz/fuzz_coding tests/fuzz/fuzz_config tests/fuzz/fuzz_etcd \
+    tests/fuzz/fuzz_fields tests/fuzz/fuzz_hx tests/fuzz/fuzz_json tests/fuzz/fuzz_k8s tests/fuzz/fuzz_kubeconfig \
+    tests/fuzz/fuzz_ldap tests/fuzz/fuzz_masker tests/fuzz/fuzz_negotiate tests/fuzz/fuzz_node_phase tests/fuzz/fuzz_ovf \
+    tests/fuzz/fuzz_pac tests/fuzz/fuzz_pilot tests/fuzz/fuzz_provider tests/fuzz/fuzz_recv tests/fuzz/fuzz_release \
+    tests/fuzz/fuzz_route tests/fuzz/fuzz_token tests/fuzz/fuzz_vim tests/fuzz/fuzz_vim_update tests/fuzz/fuzz_xml \
+    tests/fuzz/fuzz_yaml
 noinst_PROGRAMS += $(FUZZ_TARGETS)
 
 # The targets and what they are linked with, without the programs that nobody fuzzes.
@@ -19,6 +22,11 @@ tests_fuzz_fuzz_backup_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_SETUP)
 tests_fuzz_fuzz_backup_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_backup_LDADD = src/setup/libsetup.a $(LIBS_PORT)
 
+tests_fuzz_fuzz_bundle_SOURCES = tests/fuzz/fuzz_bundle.c
+tests_fuzz_fuzz_bundle_CPPFLAGS = $(FUZZ_CPPFLAGS)
+tests_fuzz_fuzz_bundle_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_bundle_LDADD = $(LIBS_MODEL) $(LIBS_PORT)
+
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c
 tests_fuzz_fuzz_config_CPPFLAGS = $(FUZZ_CPPFLAGS)
 tests_fuzz_fuzz_config_LDFLAGS = $(FUZZ_LDFLAGS)
@@ -28,6 +36,11 @@ tests_fuzz_fuzz_coding_SOURCES = tests/fuzz/fuzz_coding.c
 tests_fuzz_fuzz_coding_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd
 tests_fuzz_fuzz_coding_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_coding_LDADD = src/httpd/libhttpd.a $(LIBS_PORT) $(MHD_LIBS) $(GNUTLS_LIBS)
+
+tests_fuzz_fuzz_etcd_SOURCES = tests/fuzz/fuzz_etcd.c
+tests_fuzz_fuzz_etcd_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/k8s
+tests_fuzz_fuzz_etcd_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_etcd_LDADD = src/k8s/libk8s.a src/k8s/libkubernetes.a $(LIBS_MODEL) $(LIBS_PORT)
 
 tests_fuzz_fuzz_fields_SOURCES = tests/fuzz/fuzz_fields.c
 tests_fuzz_fuzz_fields_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd
@@ -69,6 +82,11 @@ tests_fuzz_fuzz_negotiate_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/
 tests_fuzz_fuzz_negotiate_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_negotiate_LDADD = src/gss/libgss.a $(LIBS_BASE)
 
+tests_fuzz_fuzz_node_phase_SOURCES = tests/fuzz/fuzz_node_phase.c
+tests_fuzz_fuzz_node_phase_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_PROVISION)
+tests_fuzz_fuzz_node_phase_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_node_phase_LDADD = src/provision/libprovision.a $(LIBS_PORT)
+
 tests_fuzz_fuzz_ovf_SOURCES = tests/fuzz/fuzz_ovf.c
 tests_fuzz_fuzz_ovf_CPPFLAGS = $(FUZZ_CPPFLAGS)
 tests_fuzz_fuzz_ovf_LDFLAGS = $(FUZZ_LDFLAGS)
@@ -83,6 +101,11 @@ tests_fuzz_fuzz_pilot_SOURCES = tests/fuzz/fuzz_pilot.c
 tests_fuzz_fuzz_pilot_CPPFLAGS = $(FUZZ_CPPFLAGS) $(OWN_PILOT)
 tests_fuzz_fuzz_pilot_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_fuzz_pilot_LDADD = src/pilot/libpilot.a $(LIBS_MODEL) $(LIBS_PORT)
+
+tests_fuzz_fuzz_provider_SOURCES = tests/fuzz/fuzz_provider.c
+tests_fuzz_fuzz_provider_CPPFLAGS = $(FUZZ_CPPFLAGS)
+tests_fuzz_fuzz_provider_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_provider_LDADD = $(LIBS_MODEL) $(LIBS_PORT)
 
 tests_fuzz_fuzz_recv_SOURCES = tests/fuzz/fuzz_recv.c
 tests_fuzz_fuzz_recv_CPPFLAGS = $(FUZZ_CPPFLAGS) -iquote $(top_srcdir)/src/httpd $(GNUTLS_CFLAGS) $(MHD_CFLAGS)
