@@ -62,6 +62,7 @@ class ClientCa:
         self._cert = (x509.CertificateBuilder().subject_name(self._name).issuer_name(self._name).public_key(self._key.public_key())
                       .serial_number(x509.random_serial_number()).not_valid_before(now - 40 * DAY).not_valid_after(now + 400 * DAY)
                       .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+                      .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
                       .add_extension(x509.KeyUsage(digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False,
                                                    key_encipherment=False, data_encipherment=False, key_agreement=False,
                                                    encipher_only=False, decipher_only=False), critical=True)
@@ -70,6 +71,11 @@ class ClientCa:
         self.ca_file.write_bytes(self._cert.public_bytes(serialization.Encoding.PEM))
         self.crl_file = folder / "client-crl.pem"
         self.write_crl()
+
+    @property
+    def key_pem(self) -> bytes:
+        """Its private key."""
+        return self._key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
     def issue(self, name: str, *, days: tuple[float, float] = (-1, 90), for_servers: bool = False, groups: Sequence[str] = ("Example",),
               hosts: Sequence[str] = ()) -> ClientCert:

@@ -21,7 +21,7 @@ from . import ready_keys
 from .api import Api, client
 from .certs import ServerCert, make_server_cert
 from .places import TOP, Scratch, WorldError, free_port, program
-from .process import Process, run
+from .process import READY_LIMIT_S, Process, run
 
 USER = pwd.getpwuid(os.geteuid()).pw_name
 LOOPBACK = ["127.0.0.0/8", "::1"]  # kaasd does not connect there unless told to
@@ -45,9 +45,9 @@ class Kaasctl:
         self.config = config
         self.programs = programs
 
-    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, stdin: str = "", limit_s: float = READY_LIMIT_S) -> subprocess.CompletedProcess[str]:
         kaasctl = self.programs / "kaasctl" if self.programs else program("kaasctl")
-        return run([kaasctl, "--config", self.config, *arguments, *self._as_whom(arguments)], stdin=stdin)
+        return run([kaasctl, "--config", self.config, *arguments, *self._as_whom(arguments)], stdin=stdin, limit_s=limit_s)
 
     @staticmethod
     def _as_whom(arguments: Sequence[str]) -> tuple[str, ...]:

@@ -22,10 +22,9 @@ def packed(text: str) -> str:
 
 
 def seed(site: Site, name: str, address: str, user_data: dict[str, Any], *, gateway: str = GATEWAY.partition("/")[0],
-         redact: tuple[str, ...] = (), routes: list[dict[str, str]] | None = None) -> None:
+         redact: tuple[str, ...] = ()) -> None:
     """For a machine that is off; its network card is known by the address that the vCenter gave it."""
-    card = {"match": {"macaddress": site.mac(name)}, "set-name": "eth0", "addresses": [f"{address}/{PREFIX}"], "gateway4": gateway,
-            "routes": routes or []}
+    card = {"match": {"macaddress": site.mac(name)}, "set-name": "eth0", "addresses": [f"{address}/{PREFIX}"], "gateway4": gateway}
     metadata = {"instance-id": f"iid-{name}", "local-hostname": name, "redact": list(redact),
                 "network": {"version": 2, "ethernets": {"card": card}}}
     user = "#cloud-config\n" + yaml.safe_dump(user_data, width=10000)

@@ -12,11 +12,12 @@ from .world import Image
 MAKE_LIMIT_S = 3600.0  # the first time on a machine Kubernetes is built
 
 
-def node_image() -> Image:
-    """Quick once it was made. KAAS_NODE_ROOT names a root that is there already."""
+def node_image(*, has_dns: bool = False) -> Image:
+    """Quick once it was made. KAAS_NODE_ROOT names a root that is there already. CoreDNS takes minutes to build."""
     root = os.environ.get("KAAS_NODE_ROOT")
     if not root:
-        made = run([TOP / "scripts/package", "node-image", "--root", "--without-dns"], limit_s=MAKE_LIMIT_S)
+        without = () if has_dns else ("--without-dns",)
+        made = run([TOP / "scripts/package", "node-image", "--root", *without], limit_s=MAKE_LIMIT_S)
         if made.returncode:
             raise WorldError(f"scripts/package node-image: status {made.returncode}: {made.stderr[-2000:]}")
         root = made.stdout.split()[-1]

@@ -25,6 +25,7 @@ class Site:
     network: Network
     vcenter: StrictVcenter
     guests: Guests
+    image: Image  # of its machines
 
     def govc(self, command: str, *arguments: str) -> str:
         """What it prints, asked about the datacenter of the template."""
@@ -37,6 +38,10 @@ class Site:
 
     def mac(self, name: str) -> str:
         return next(str(one["macAddress"]) for one in self.info(name)["config"]["hardware"]["device"] if "macAddress" in one)
+
+    def inventory(self) -> set[str]:
+        """Paths of all machines and folders."""
+        return set(self.govc("find", "/", "-type", "m").split()) | set(self.govc("find", "/", "-type", "f").split())
 
     def clone(self, name: str, *, cpus: int = 1, memory_mb: int = 512) -> None:
         """A linked clone of the template, off, made by govc."""
@@ -73,6 +78,6 @@ def site_of(scratch: Scratch, image: Image) -> Iterator[Site]:
         vcenter = start_strict(scratch, world=world)
         try:
             with Guests(scratch, network, vcenter.control.url, image) as guests:
-                yield Site(scratch, network, vcenter, guests)
+                yield Site(scratch, network, vcenter, guests, image)
         finally:
             vcenter.stop()

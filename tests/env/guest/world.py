@@ -50,6 +50,11 @@ class Image:
     layers: Sequence[Path]
     containerd: Path | None = None
 
+    def description(self) -> dict[str, Any]:
+        """What a node image says of itself: docs/admin/node-image.md."""
+        told: dict[str, Any] = json.loads((self.layers[0] / "etc/kaas-node.json").read_text())
+        return told
+
     def as_json(self) -> dict[str, Any]:
         return {"layers": [str(path) for path in self.layers], "containerd": str(self.containerd) if self.containerd else ""}
 

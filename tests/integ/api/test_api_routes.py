@@ -91,6 +91,8 @@ def test_every_route_refuses_a_token_that_is_none(people: dict[str, Api], method
 
 NOWHERE = "ldaps://directory.invalid"  # RFC 2606: there is none
 DIRECTORY = {"name": "routes", "kind": "ad", "urls": [NOWHERE], "search_base": "DC=a", "bind_dn": "reader", "bind_password": "routes"}
+PROVIDER = {"kind": "Provider", "name": "routes", "vsphere_cluster": "domain-c7", "folder": "/DC0/vm", "datastore": "DC0-DS",
+            "network": "VM Network", "template": "web-0", "nodes": {"addresses": ["192.0.2.9"], "prefix": 24, "gateway": "192.0.2.1"}}
 JOB = "6a6f6273-0000-4000-8000-000000000001"
 NONCE = "0123456789abcdef" * 2  # as if an HX cluster had just been told something
 
@@ -117,6 +119,8 @@ def made(people: dict[str, Api], world: World) -> Iterator[dict[str, str]]:
     }
     ids = {path: admin.expect(201, "POST", path, json=body)["id"] for path, body in bodies.items()}
     ids["/v2/ldap"] = admin.expect(201, "POST", "/v2/ldap", json=DIRECTORY, headers={"X-KaaS": "1"})["name"]
+    wanted = {**PROVIDER, "vcenter": world.vcenter.instance_uuid}
+    ids["/v2/providers"] = admin.expect(201, "PUT", "/v2/providers/routes", json=wanted)["name"]
     hx_id, other_hx_id = [row["id"] for row in admin.items("/v2/hx-clusters")][:2]
     hx = f"/v2/hx-clusters/{hx_id}"
     nobody = {"address": "127.0.0.1", "port": 9, "user_name": "admin", "password": "x", "thumbprint_sha256": "ab" * 32}
@@ -134,7 +138,9 @@ def made(people: dict[str, Api], world: World) -> Iterator[dict[str, str]]:
     world.db.query("REPLACE INTO jobs (id, kind, title, params, state, created_at_ms, started_at_ms, ended_at_ms, is_cancel_asked,"
                    " lease_until_ms, generation, lines_count) VALUES (%s, 'routes', 'of routes', '{}', 'done', 1, 1, 1, 0, 0, 1, 0)",
                    JOB, database="kaas")
+    world.db.query("INSERT INTO made_clusters (cluster_id, provider_id, spec) SELECT %s, id, '{}' FROM providers", cluster, database="kaas")
     yield {**ids, "/v2/jobs": JOB}
+    world.db.query("DELETE FROM made_clusters", database="kaas")
     world.db.query("DELETE FROM jobs WHERE id = %s", JOB, database="kaas")
     world.db.query("DELETE FROM kube_connections WHERE cluster_id = %s", cluster, database="kaas")
     for path in (account, credential, f"{hx}/peer", f"{hx}/connection", *(f"{path}/{known}" for path, known in ids.items())):
