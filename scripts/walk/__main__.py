@@ -10,9 +10,10 @@ import time
 from env.places import program
 
 from .ad_steps import who_can_come, with_ad
+from .create_steps import CREATE_STEPS
 from .hx_steps import PERSON, start_client, with_hx
 from .kube_steps import how_to_look, with_kubernetes
-from .sabotage import AD_SABOTAGES, ALL_SABOTAGES, KUBE_SABOTAGES, SABOTAGES
+from .sabotage import AD_SABOTAGES, ALL_SABOTAGES, CREATE_SABOTAGES, KUBE_SABOTAGES, SABOTAGES
 from .steps import MACHINE, STEPS, WHOLE, Ports, Steps, Walk
 
 SHOW = {"setup", "world", "init", "check-config", "start", "vcenter-add", "vcenter-register", "vcenter-status", "cluster-add", "hx-connect",
@@ -24,13 +25,21 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--with-ad", action="store_true")
     parser.add_argument("--kubernetes", action="store_true")
+    parser.add_argument("--create", action="store_true")
     parser.add_argument("--port", type=int)
     parser.add_argument("--sabotage", metavar="STEP", choices=sorted(ALL_SABOTAGES))
     parser.add_argument("--list-sabotage", action="store_true")
     options = parser.parse_args()
     if options.sabotage and not options.once:
         parser.error("--sabotage goes with --once")
-    for flag, given, broken in (("--with-ad", options.with_ad, AD_SABOTAGES), ("--kubernetes", options.kubernetes, KUBE_SABOTAGES)):
+    if options.create and not (options.once or options.list_sabotage):
+        parser.error("--create goes with --once: nobody else is in its network")
+    if options.create and (options.with_ad or options.kubernetes):
+        parser.error("--create has a world of its own: it goes without --with-ad and --kubernetes")
+    if options.create and options.sabotage and options.sabotage not in CREATE_SABOTAGES:
+        parser.error(f"with --create there is no sabotage of {options.sabotage}: see --create --list-sabotage")
+    for flag, given, broken in (("--with-ad", options.with_ad, AD_SABOTAGES), ("--kubernetes", options.kubernetes, KUBE_SABOTAGES),
+                                ("--create", options.create, CREATE_SABOTAGES)):
         if options.sabotage in broken and not given:
             parser.error(f"--sabotage {options.sabotage} goes with {flag}")
     return options
@@ -97,6 +106,8 @@ def wait_for_the_end() -> None:
 
 
 def chosen_steps(options: argparse.Namespace) -> Steps:
+    if options.create:
+        return CREATE_STEPS
     steps = with_ad(STEPS) if options.with_ad else STEPS
     return with_hx(with_kubernetes(steps) if options.kubernetes else steps)
 
@@ -104,7 +115,8 @@ def chosen_steps(options: argparse.Namespace) -> Steps:
 def main() -> int:
     options = parse()
     if options.list_sabotage:
-        print("\n".join(KUBE_SABOTAGES if options.kubernetes else AD_SABOTAGES if options.with_ad else SABOTAGES))
+        print("\n".join(CREATE_SABOTAGES if options.create else KUBE_SABOTAGES if options.kubernetes else
+                        AD_SABOTAGES if options.with_ad else SABOTAGES))
         return 0
     steps = chosen_steps(options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the world is taken down

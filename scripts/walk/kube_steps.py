@@ -11,6 +11,7 @@ from typing import Any
 from env import vimclient
 from env.kube import Kube, Nodes
 from env.kube.nodes import machine, uuid_of
+from env.kube.server import CONTROLLERS_OF_USE, NODE_LIFECYCLE
 from env.places import program
 from env.wait import until
 
@@ -40,7 +41,7 @@ def start_kubernetes(walk: Walk) -> None:
         walk.vcenter.control.create_machines("domain-c7", f"{NAME}-{n}", host=f"hx-east-{n % 2 + 1}.example.test", uuid=uuid_of(name))
     # Nobody writes what kubelets write every few seconds, so nobody calls nodes unknown that are silent.
     walk.kube = walk.stack.enter_context(Kube(walk.scratch, NAME, members=3, people={CLERK: ()}, has_controllers=True,
-                                              controller_options=("--controllers=*,-node-lifecycle-controller",)))
+                                              controllers=[name for name in CONTROLLERS_OF_USE if name != NODE_LIFECYCLE]))
     with deaf_threads():
         walk.kubelets = walk.stack.enter_context(Nodes(walk.kube))
         walk.kubelets.write(machine(name, is_control_plane=name in CONTROL_PLANES) for name in NODES)

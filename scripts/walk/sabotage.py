@@ -8,10 +8,14 @@ from dataclasses import replace
 from env import vimclient
 from env.certs import make_server_cert
 from env.full import EXTENSION_KEY
+from env.guest.making import LOGIN, TEMPLATE
+from env.guest.site import CLUSTER
 from env.kube.nodes import uuid_of
 from env.places import free_port
 
+from . import create_steps
 from .ad_steps import domain
+from .create_steps import creation
 from .kube_steps import CLERK, NAME, NODES, account, kubernetes, of_cluster, wait_for, write_config
 from .steps import Step, Walk
 
@@ -186,6 +190,82 @@ def object_is_held(walk: Walk) -> None:
     kubernetes(walk).kubectl("patch", "clusterrole", account(walk), "--type=merge", "-p", held)
 
 
+def login_is_gone(walk: Walk) -> None:
+    """Somebody removes the account that kaasd logs in by at the vCenter, and its sessions end."""
+    vcenter = creation(walk).site.vcenter
+    vcenter.control.drop_user(LOGIN.name)
+    vcenter.control.restart()
+
+
+def template_is_gone(walk: Walk) -> None:
+    creation(walk).site.govc("vm.destroy", TEMPLATE)
+
+
+def datastore_is_full(walk: Walk) -> None:
+    control = creation(walk).site.vcenter.control
+    for row in control.objects("Datastore"):
+        control.set_room(row["id"], free_bytes=0)
+
+
+def node_is_removed(walk: Walk) -> None:
+    """Somebody who takes it for another one."""
+    cluster = creation(walk).cluster
+    cluster.kubectl("delete", "node", cluster.nodes()[-1].name)
+
+
+def member_is_removed(walk: Walk) -> None:
+    """By somebody who repairs etcd."""
+    cluster = creation(walk).cluster
+    machine = cluster.nodes()[0].name
+    members = cluster.ask_etcd(machine, "list", {})["members"]
+    cluster.ask_etcd(machine, "remove", {"ID": next(one["ID"] for one in members if one["name"] != machine)})
+
+
+def nothing_is_forwarded(walk: Walk) -> None:
+    """A firewall on a worker."""
+    made = creation(walk)
+    made.site.guests.ok(made.cluster.nodes()[-1].name, "iptables --wait --table raw --insert PREROUTING --source 10.244.0.0/16 --jump DROP")
+
+
+def all_are_let_in(walk: Walk) -> None:
+    """Another team's policy: what one lets in, no other one denies."""
+    creation(walk).cluster.create({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "all"},
+                                   "spec": {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{}]}})
+
+
+def pool_is_gone(walk: Walk) -> None:
+    """An administrator of the cluster deletes what Services get their addresses from."""
+    creation(walk).cluster.kubectl("delete", "ipaddresspools", "--all", "--namespace=metallb-system")
+
+
+def another_control_plane_is_off(walk: Walk) -> None:
+    """So that etcd has no majority without the first."""
+    made = creation(walk)
+    first = made.first()
+    made.site.power(next(node.name for node in made.cluster.nodes() if node.name != first), "off")
+
+
+def somebody_uses_the_folder(walk: Walk) -> None:
+    """A machine that is nobody's of ours is made where the cluster's are."""
+    made = creation(walk)
+    folder = next(path for path in made.site.inventory() - made.before if path.endswith(f"/{create_steps.NAME}"))
+    made.site.govc("vm.clone", "-vm", TEMPLATE, "-on=false", "-folder", folder, "-pool", f"{CLUSTER}/Resources", "somebody-else")
+
+
+# with --create
+CREATE_SABOTAGES: dict[str, Step] = {
+    "create-site": login_is_gone,
+    "create-provider": template_is_gone,
+    "create-cluster": datastore_is_full,
+    "create-nodes": node_is_removed,
+    "create-etcd": member_is_removed,
+    "create-pods": nothing_is_forwarded,
+    "create-policy": all_are_let_in,
+    "create-service": pool_is_gone,
+    "create-power-off": another_control_plane_is_off,
+    "create-delete": somebody_uses_the_folder,
+}
+
 # with --kubernetes
 KUBE_SABOTAGES: dict[str, Step] = {
     "kube-connect": kubeconfig_is_of_a_clerk,
@@ -231,4 +311,4 @@ SABOTAGES: dict[str, Step] = {
     "unregister": password_is_wrong,
 }
 
-ALL_SABOTAGES = {**SABOTAGES, **AD_SABOTAGES, **KUBE_SABOTAGES}
+ALL_SABOTAGES = {**SABOTAGES, **AD_SABOTAGES, **KUBE_SABOTAGES, **CREATE_SABOTAGES}

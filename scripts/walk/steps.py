@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from env import browser, vimclient
@@ -28,6 +28,9 @@ from env.wait import until
 from hx import HostPage, HxConnect
 
 from .curl import Answer, Curl, WalkError
+
+if TYPE_CHECKING:
+    from .create_steps import Creation
 
 Step = Callable[["Walk"], None]
 Steps = tuple[tuple[str, Step | None, Step], ...]
@@ -109,6 +112,8 @@ class Walk:
         self.kubeconfig: Path  # what the cluster is connected with
         self.next_kubeconfig: Path  # and then again
         self.live_id = ""
+        # with clusters that are made only
+        self.creation: Creation | None = None
 
     def user(self, name: str) -> User:
         return self.vcenter.users[name]
