@@ -52,15 +52,19 @@ UNIT_TESTS = \
     tests/unit/inventory/test_inventory_state \
     tests/unit/k8s/test_k8s_bad \
     tests/unit/k8s/test_k8s_codec \
+    tests/unit/k8s/test_k8s_objects \
     tests/unit/k8s/test_kubeconfig \
+    tests/unit/kubernetes/test_bundle_apply \
+    tests/unit/kubernetes/test_bootstrap_token \
     tests/unit/kubernetes/test_kube_account \
     tests/unit/kubernetes/test_kube_mirror \
     tests/unit/ldap/test_ldap_text \
     tests/unit/model/test_access_words \
+    tests/unit/model/test_bundle \
     tests/unit/model/test_cluster \
+    tests/unit/model/test_cluster_spec \
     tests/unit/model/test_copies \
     tests/unit/model/test_groups \
-    tests/unit/model/test_host_impact \
     tests/unit/model/test_host_impact \
     tests/unit/model/test_hx_claim \
     tests/unit/model/test_hx_peer \
@@ -74,6 +78,7 @@ UNIT_TESTS = \
     tests/unit/model/test_object_ref \
     tests/unit/model/test_policy \
     tests/unit/model/test_policy_grants \
+    tests/unit/model/test_provider \
     tests/unit/model/test_rollup \
     tests/unit/model/test_words \
     tests/unit/pilot/test_pilot_guard \
@@ -82,10 +87,13 @@ UNIT_TESTS = \
     tests/unit/port/test_json \
     tests/unit/port/test_log_json \
     tests/unit/port/test_net_addr \
+    tests/unit/port/test_pki \
     tests/unit/port/test_protobuf \
     tests/unit/port/test_signature \
     tests/unit/port/test_xml \
     tests/unit/port/test_yaml \
+    tests/unit/provision/test_node_data \
+    tests/unit/provision/test_node_phase \
     tests/unit/setup/test_backup_file \
     tests/unit/setup/test_backup_health \
     tests/unit/setup/test_masker \
@@ -100,6 +108,7 @@ UNIT_TESTS = \
     tests/unit/vim/test_vim_alarm \
     tests/unit/vim/test_vim_clusters \
     tests/unit/vim/test_vim_decode \
+    tests/unit/vim/test_vim_build \
     tests/unit/vim/test_vim_event \
     tests/unit/vim/test_vim_extension \
     tests/unit/vim/test_vim_guest \
@@ -107,6 +116,7 @@ UNIT_TESTS = \
     tests/unit/vim/test_vim_machine \
     tests/unit/vim/test_vim_permission \
     tests/unit/vim/test_vim_privilege \
+    tests/unit/vim/test_vim_site \
     tests/unit/vim/test_vim_pure \
     tests/unit/vim/test_vim_watch_lists
 # those that start threads
@@ -146,6 +156,7 @@ UNIT_THREAD_TESTS = \
 # Driven by pytest (tests/integ/store/test_store.py), or by hand with tests/unit/store/with-mariadb.
 STORE_TESTS = \
     tests/unit/job/test_jobs \
+    tests/unit/provision/test_cluster_pki \
     tests/unit/store/test_store \
     tests/unit/store/test_store_audit \
     tests/unit/store/test_store_audit_log \
@@ -153,12 +164,14 @@ STORE_TESTS = \
     tests/unit/store/test_store_events \
     tests/unit/store/test_store_faults \
     tests/unit/store/test_store_kube \
+    tests/unit/store/test_store_machines \
     tests/unit/store/test_store_objects \
     tests/unit/store/test_store_locks \
     tests/unit/store/test_store_observations \
     tests/unit/store/test_store_people \
     tests/unit/store/test_store_platform \
     tests/unit/store/test_store_schema \
+    tests/unit/store/test_store_providers \
     tests/unit/store/test_store_secrets \
     tests/unit/store/test_store_tx
 check_PROGRAMS += $(UNIT_TESTS) $(UNIT_THREAD_TESTS) $(STORE_TESTS)
@@ -258,8 +271,24 @@ tests_unit_vim_test_vim_client_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED)
 tests_unit_store_test_store_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED) -Wl,--wrap=mysql_stmt_bind_result
 
 # No tests by themselves: pytest runs them.
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/kube_admin_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/bundle_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/etcd_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/bundle_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/etcd_probe tests/integ/kube_admin_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/bundle_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/etcd_probe tests/integ/kube_admin_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
 tests_integ_storm_clients_SOURCES = tests/integ/storm_clients.c tests/integ/storm_clients.h tests/integ/storm_kinds.c
+
+# kaasd itself, with kinds of jobs that only try steps.
+check_PROGRAMS += tests/integ/provision/machine_kaasd
+tests_integ_provision_machine_kaasd_SOURCES = tests/integ/provision/machine_kaasd.c $(src_daemon_kaasd_SOURCES)
+tests_integ_provision_machine_kaasd_CPPFLAGS = $(src_daemon_kaasd_CPPFLAGS)
+tests_integ_provision_machine_kaasd_LDADD = $(src_daemon_kaasd_LDADD)
+tests_integ_provision_machine_kaasd_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=platform_new -Wl,--wrap=jobs_new -Wl,--wrap=jobs_tick \
+    -Wl,--wrap=job_store_write -Wl,--wrap=machine_store_draw -Wl,--wrap=machine_store_redraw -Wl,--wrap=machine_store_set \
+    -Wl,--wrap=machine_store_release -Wl,--wrap=machine_store_set_folder
 
 # Nor these: tests/env/clock.py and ready_keys.py lay them under the daemon. Libraries, whatever automake calls them, and never with a sanitizer.
 check_PROGRAMS += tests/integ/forward_clock.so tests/integ/ready_keys.so
