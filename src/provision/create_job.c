@@ -81,12 +81,31 @@ static bool create_is_booted(const struct job_call *call, size_t at) {
     return job_is_done(call, "boot", id);
 }
 
+/* The first control plane makes the cluster, behind its clone; control planes one behind the other, workers beside them. */
+static int create_plan_joins(struct job_plan *plan, const json_t *params, int clone, struct err *err) {
+    char what[48];
+    int rc = job_plan_add(plan, "boot", create_id(params, "control_planes", 0), "control plane 1", clone);
+    const int connect = rc < 0 ? rc : job_plan_add(plan, "connect", NULL, NULL, rc);
+    const int network = connect < 0 ? connect : job_plan_add(plan, "network", NULL, NULL, connect);
+    int last = network < 0 ? network : connect;
+    for (size_t i = 1; i < create_count(params, "control_planes") && last >= 0; i++) {
+        (void)snprintf(what, sizeof(what), "control plane %zu", i + 1);
+        last = job_plan_add(plan, "boot", create_id(params, "control_planes", i), what, last);
+    }
+    for (size_t i = 0; i < create_count(params, "workers") && last >= 0; i++) {
+        (void)snprintf(what, sizeof(what), "worker %zu", i + 1);
+        last = job_plan_add(plan, "boot", create_id(params, "workers", i), what, connect);
+    }
+    rc = last < 0 ? last : job_plan_add(plan, "ready", NULL, NULL, network);
+    return rc < 0 ? err_set(err, rc, "out of memory") : 0;
+}
+
 /* Undone in the opposite order: so what machines need stands before them. */
 static int create_plan(void *arg, const json_t *params, struct job_plan *plan, struct err *err) {
     static const char *const before[] = {"record", "keys", "folder", "address"};
     const size_t control_planes = create_count(params, "control_planes"), workers = create_count(params, "workers");
     char what[48];
-    int after = -1, first = -1, boot, ready;
+    int after = -1, first = -1;
     (void)arg;
     for (size_t i = 0; i < ARRAY_COUNT(before); i++)
         after = job_plan_add(plan, before[i], NULL, NULL, (int)i - 1);
@@ -101,19 +120,7 @@ static int create_plan(void *arg, const json_t *params, struct job_plan *plan, s
             return rc;
         first = i ? first : rc;
     }
-    boot = job_plan_add(plan, "boot", create_id(params, "control_planes", 0), "control plane 1", first);
-    const int connect = job_plan_add(plan, "connect", NULL, NULL, boot);
-    ready = job_plan_add(plan, "network", NULL, NULL, connect);
-    for (size_t i = 1, last = (size_t)connect; i < control_planes && boot >= 0; i++, last = (size_t)boot) {
-        (void)snprintf(what, sizeof(what), "control plane %zu", i + 1);
-        boot = job_plan_add(plan, "boot", create_id(params, "control_planes", i), what, (int)last);
-    }
-    for (size_t i = 0; i < workers && boot >= 0; i++) {
-        (void)snprintf(what, sizeof(what), "worker %zu", i + 1);
-        boot = job_plan_add(plan, "boot", create_id(params, "workers", i), what, connect);
-    }
-    ready = boot < 0 ? boot : job_plan_add(plan, "ready", NULL, NULL, ready);
-    return ready < 0 ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+    return after < 0 ? err_set(err, ERR_NOMEM, "out of memory") : create_plan_joins(plan, params, first, err);
 }
 
 /* -- the record ---------------------------------------------------------------------------------------------------------------- */
@@ -397,8 +404,8 @@ static const struct node *create_find_node(const struct inventory_cluster *entry
 }
 
 /* The nodes that Kubernetes does not call Ready, of those that were made. */
-static int create_list_unready(const struct provision *p, const struct machine_list *machines, const char *cluster_id,
-                               struct strbuf *out, size_t *count) {
+static void create_list_unready(const struct provision *p, const struct machine_list *machines, const char *cluster_id,
+                                struct strbuf *out, size_t *count) {
     _cleanup_(inventory_snapshot_unref) struct inventory_snapshot *snapshot = inventory_get(p->options.inventory);
     const struct inventory_cluster *entry = snapshot ? inventory_find_cluster(snapshot, cluster_id) : NULL;
     for (size_t i = 0; i < machines->count; i++) {
@@ -409,7 +416,6 @@ static int create_list_unready(const struct provision *p, const struct machine_l
         if (node && node->kube && !str_empty(node->kube->reason))
             strbuf_addf(out, " (%s)", node->kube->reason);
     }
-    return 0;
 }
 
 static int create_set_done(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
@@ -432,9 +438,9 @@ static int create_step_ready(struct job_call *call, struct err *err) {
         if (!create_is_booted(call, i))
             return job_wait(call, CREATE_LOOK_MS, "waits for its machines");
     int rc = machine_store_list(p->options.runtime->store, call->job->object_id, &machines, err);
-    rc = rc ? rc : create_list_unready(p, &machines, call->job->object_id, &unready, &count);
     if (rc)
         return rc;
+    create_list_unready(p, &machines, call->job->object_id, &unready, &count);
     if (count)
         return job_wait(call, CREATE_LOOK_MS, "Kubernetes does not call Ready: %s", unready.data);
     return making_change(call, create_set_done, NULL, err);
