@@ -22,6 +22,7 @@ static int make_provision(struct wire *w, struct err *err) {
                                               .inventory = w->parts.inventory,
                                               .clusters = w->parts.clusters,
                                               .kubernetes = w->parts.kubernetes,
+                                              .networks = &w->kube_networks,
                                               .bundles = *bundles ? bundles : KAAS_BUNDLES_DIR};
     return provision_new(&options, &w->parts.provision, err);
 }

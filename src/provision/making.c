@@ -123,6 +123,7 @@ static int making_remove_member_at(const struct provision *provision, const char
     if (!rc) {
         const struct k8s_endpoint endpoint = {.url = url,
                                               .trust = {.ca_pem = pki->etcd_ca.cert_pem},
+                                              .networks = provision->options.networks,
                                               .client_cert_pem = pair.cert_pem,
                                               .client_key_pem = pair.key_pem,
                                               .connect_timeout_ms = MAKING_ETCD_CALL_MS,

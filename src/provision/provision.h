@@ -18,6 +18,7 @@ struct cluster_spec;
 struct clusters;
 struct inventory;
 struct kubernetes;
+struct net_policy;
 struct platform;
 struct providers;
 struct provision;
@@ -29,7 +30,8 @@ struct provision_options {
     struct inventory *inventory;
     struct clusters *clusters;
     struct kubernetes *kubernetes;
-    const char *bundles; /* folder of bundles (bundles.h); borrowed */
+    const struct net_policy *networks; /* where nodes may be: no other address is connected to; borrowed; NULL: anywhere */
+    const char *bundles;               /* folder of bundles (bundles.h); borrowed */
 };
 
 int provision_new(const struct provision_options *options, struct provision **out, struct err *err); /* ERR_NOMEM */
