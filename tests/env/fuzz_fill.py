@@ -136,10 +136,20 @@ class Place:
             "vsphere_cluster": [EAST, WEST, FAR, *(one["moref"] for one in vsphere)],
             "cookie": [self.vcenter.control.login(VIEWER)["cookie"] for _ in range(5)],
             "watch": [""],
+            "job": [self._make_job()],
             "principal": ["admin", "svc:nobody"],
             "q": ["prod", "east", "1", "Shop", "prod shop", "team=shop"],
             "label": ["team", "team=shop"],
         }
+
+    def _make_job(self) -> str:
+        """One that has ended, about a cluster."""
+        job = uuid_of(70)
+        self.world.db.query("REPLACE INTO jobs (id, kind, title, object_kind, object_id, params, state, created_at_ms, started_at_ms,"
+                            " ended_at_ms, is_cancel_asked, lease_until_ms, generation, lines_count)"
+                            " VALUES (%s, 'fuzz', 'of the fuzz', 'cluster', %s, '{}', 'done', 1, 1, 1, 0, 0, 1, 0)",
+                            job, next(iter(self.clusters.values())), database="kaas")
+        return job
 
     def secrets_from_viewer(self) -> list[str]:
         """Ids of clusters that the viewer must never be told."""
@@ -334,6 +344,8 @@ class Filler:
             return self.pick("hx_cluster_id")
         if self.path.startswith("/v2/clusters"):
             return self.pick("cluster")
+        if self.path.startswith("/v2/jobs"):
+            return self.pick("job")
         return self.place.vcenter.instance_uuid
 
     def id_deleteCluster(self) -> str:  # noqa: N802 - named like the operation
@@ -449,7 +461,8 @@ class Filler:
                 query["vcenter"] = self.pick("vcenter_id")  # not by name
         if "wait" in query:
             query["wait"] = 1
-            query.setdefault("watch", "")
+            if self.operation == "listClusters":
+                query.setdefault("watch", "")
         if "cursor" in query and self.dice.random() < 0.9:
             query.pop("cursor")
         if "cursor" in query:
