@@ -312,14 +312,19 @@ def kube_rest() -> Count:
 
 
 def guests() -> Count:
-    """One after the other: a boot is seconds of computing."""
-    return pytest("guests", "guest", choice=("-m", "not full"))
+    """One after the other: a boot is seconds of computing. With kaasd under the sanitizers."""
+    (_, image), (folder, ours) = node_build(), asan_build()
+    if not image.ok or not ours.ok:
+        return judged(Count(), image, ours)
+    return pytest("guests", "guest", choice=("-m", "not full"), env=sanitizer_env(folder))
 
 
 def guests_rest() -> Count:
     """With a cluster by kubeadm, from the node image, which is made the first time on a machine."""
-    _, built = kube_build()
-    return pytest("guests-rest", "guest", choice=("-m", "full"), limit_s=SUITE_LIMIT_S) if built.ok else judged(Count(), built)
+    (_, built), (_, plain) = kube_build(), plain_build()
+    if not built.ok or not plain.ok:
+        return judged(Count(), built, plain)
+    return pytest("guests-rest", "guest", choice=("-m", "full"), limit_s=SUITE_LIMIT_S)
 
 
 def page() -> Count:
@@ -499,7 +504,7 @@ SUITES = [
     Suite("browser", "the web page in Chromium, and the contract of the interface", browser, "landing",
           parts=("ui-plugin/", "tests/ui/", "tests/env/", "tests/hx/", "tests/vcenter/client/", "tests/conftest.py", "pytest.ini",
                  "tests/requirements.txt", "docs/openapi.yaml")),
-    Suite("go", "the strict vCenter's own tests", go, "landing", parts=("tests/vcenter/", "scripts/lib/go.sh")),
+    Suite("go", "the strict vCenter's own tests", go, "landing", beside=True, parts=("tests/vcenter/", "scripts/lib/go.sh")),
     Suite("unit", "C unit tests", unit, "quick", build=asan_build),
     Suite("integration-quick", "the daemon in a world of its own, without the slow tests", integration_quick, "quick only",
           build=integration_build),
@@ -509,10 +514,13 @@ SUITES = [
     Suite("demo", "the walk of scripts/demo, without and with a domain", demo, "landing"),
     Suite("threads", "unit and store tests that start threads, with ThreadSanitizer", threads, "landing", build=threads_build),
     Suite("kube", "real Kubernetes: the world that other tests lean on, and our client of it", kube, "landing", build=kube_build,
+          beside=True,
           parts=("tests/kube/", "tests/env/", "scripts/kube", "scripts/lib/", "tests/conftest.py", "pytest.ini", "tests/requirements.txt",
-                  "src/k8s/", "src/kubernetes/", "src/model/provision/", "src/provision/", "src/port/", "src/base/", "etc/bundles/",
-                  "tests/integ/bundle_probe.c", "tests/integ/etcd_probe.c", "tests/integ/kube_watch_probe.c",
-                  "tests/integ/node_documents.c")),
+                 "src/k8s/", "src/kubernetes/", "src/model/provision/", "src/provision/", "src/port/", "src/base/", "etc/bundles/",
+                 "tests/integ/bundle_probe.c", "tests/integ/etcd_probe.c", "tests/integ/kube_watch_probe.c",
+                 "tests/integ/node_documents.c")),
+    Suite("guests", "machines that boot at the strict vCenter, and a cluster that one command makes of them", guests, "landing",
+          build=node_build, beside=True),
     Suite("dist", "the source package holds what git tracks", verdict("dist", "scripts/dist-compare"), "landing", behind=True),
     Suite("tidy", "clang-tidy on the files that changed", tidy.run_changed, "landing", behind=True),
     Suite("tidy-all", "clang-tidy on all files", tidy.run_all, "full"),
@@ -520,7 +528,6 @@ SUITES = [
     Suite("kube-rest", "real Kubernetes of the release before", kube_rest, "full"),
     Suite("node", "the node image: its contract, and what is said when it is broken", node, "full", build=node_build),
     Suite("node-rest", "the node image as an OVA: imported by govc, booted by qemu", node_rest, "full"),
-    Suite("guests", "machines that boot at the strict vCenter", guests, "full"),
     Suite("guests-rest", "machines that are ill; a cluster of machines that boot, by kubeadm", guests_rest, "full", build=kube_build),
     Suite("integration-plain", "the integration tests in the build that users get", integration_plain, "full"),
     Suite("tsan", "unit and integration tests with ThreadSanitizer", tsan, "full"),
