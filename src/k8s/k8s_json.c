@@ -88,7 +88,6 @@ static void k8s_json_read_conditions(struct k8s_json_reader *in, const json_t *c
             .type = k8s_json_text(in, one, "type"),
             .status = k8s_json_text(in, one, "status"),
             .reason = k8s_json_text(in, one, "reason"),
-            .message = k8s_json_text(in, one, "message"),
             .heartbeat_s = k8s_json_time(in, one, "lastHeartbeatTime"),
             .transition_s = k8s_json_time(in, one, "lastTransitionTime"),
         };

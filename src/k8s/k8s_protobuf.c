@@ -59,7 +59,6 @@ static int k8s_protobuf_take_condition(void *arg, struct str_span item, struct e
         k8s_told_condition(arg, &(const struct k8s_told_condition){.type = condition.type,
                                                                    .status = condition.status,
                                                                    .reason = condition.reason,
-                                                                   .message = condition.message,
                                                                    .heartbeat_s = condition.last_heartbeat_time.seconds,
                                                                    .transition_s = condition.last_transition_time.seconds});
     return rc;

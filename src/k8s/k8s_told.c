@@ -40,8 +40,8 @@ static size_t k8s_told_clean(struct str_span text, size_t max, char *out) {
 
 /* As k8s_told_clean, into new memory; an empty text is none. False without memory. */
 static bool k8s_told_copy(struct str_span text, size_t max, char **out) {
-    char clean[KUBE_MESSAGE_BYTES_MAX + 1];
-    if (!k8s_told_clean(text, max < KUBE_MESSAGE_BYTES_MAX ? max : KUBE_MESSAGE_BYTES_MAX, clean))
+    char clean[KUBE_TEXT_BYTES_MAX + 1];
+    if (!k8s_told_clean(text, max < KUBE_TEXT_BYTES_MAX ? max : KUBE_TEXT_BYTES_MAX, clean))
         return true;
     *out = str_dup(clean);
     return *out;
@@ -95,36 +95,34 @@ void k8s_told_condition(struct k8s_told_node *told, const struct k8s_told_condit
 
 /* -- records ---------------------------------------------------------------------------------------------------------------- */
 
-/* False without memory. */
-static bool k8s_told_make_condition(const struct k8s_told_condition *told, struct kube_condition *out) {
-    if (!told->type.n)
-        return true;
-    out->is_there = true;
+static void k8s_told_make_condition(const struct k8s_told_condition *told, struct kube_condition *out) {
+    out->is_there = told->type.n > 0;
     if (str_span_eq(told->status, "True"))
         out->truth = KUBE_TRUE;
     else if (str_span_eq(told->status, "False"))
         out->truth = KUBE_FALSE;
     out->heartbeat_s = k8s_told_time(told->heartbeat_s);
     out->transition_s = k8s_told_time(told->transition_s);
-    return k8s_told_copy(told->reason, KUBE_TEXT_BYTES_MAX, &out->reason) &&
-           k8s_told_copy(told->message, KUBE_MESSAGE_BYTES_MAX, &out->message);
 }
 
+/* False without memory. Of the conditions' texts only what somebody is told is kept: five times two of each node would be most of what a cluster takes. */
 static bool k8s_told_fill_node(const struct k8s_told_node *told, struct kube_node *out) {
+    const struct k8s_told_condition *ready = &told->conditions[KUBE_NODE_READY];
     const struct str_span address = told->internal_ip.n ? told->internal_ip : told->external_ip;
-    bool is_done = k8s_told_copy(told->name, KUBE_NAME_BYTES_MAX, &out->name) &&
-                   k8s_told_copy(told->uid, KUBE_UID_BYTES_MAX, &out->uid) &&
-                   k8s_told_copy(told->provider_id, KUBE_TEXT_BYTES_MAX, &out->provider_id) &&
-                   k8s_told_copy(told->system_uuid, KUBE_TEXT_BYTES_MAX, &out->system_uuid) &&
-                   k8s_told_copy(told->kubelet_version, KUBE_TEXT_BYTES_MAX, &out->kubelet_version) &&
-                   k8s_told_copy(address, KUBE_TEXT_BYTES_MAX, &out->address);
-    for (unsigned i = 0; is_done && i < KUBE_NODE_CONDITIONS; i++)
-        is_done = k8s_told_make_condition(&told->conditions[i], &out->conditions[i]);
+    for (unsigned i = 0; i < KUBE_NODE_CONDITIONS; i++)
+        k8s_told_make_condition(&told->conditions[i], &out->conditions[i]);
     out->created_s = k8s_told_time(told->created_s);
     out->deleted_s = k8s_told_time(told->deleted_s);
     out->is_control_plane = told->is_control_plane;
     out->is_cordoned = told->is_cordoned;
-    return is_done;
+    return k8s_told_copy(told->name, KUBE_NAME_BYTES_MAX, &out->name) &&
+           k8s_told_copy(told->uid, KUBE_UID_BYTES_MAX, &out->uid) &&
+           k8s_told_copy(told->provider_id, KUBE_TEXT_BYTES_MAX, &out->provider_id) &&
+           k8s_told_copy(told->system_uuid, KUBE_TEXT_BYTES_MAX, &out->system_uuid) &&
+           k8s_told_copy(told->kubelet_version, KUBE_TEXT_BYTES_MAX, &out->kubelet_version) &&
+           k8s_told_copy(address, KUBE_TEXT_BYTES_MAX, &out->address) &&
+           (out->conditions[KUBE_NODE_READY].truth == KUBE_TRUE ||
+            k8s_told_copy(ready->reason, KUBE_TEXT_BYTES_MAX, &out->reason));
 }
 
 int k8s_told_make_node(const struct k8s_told_node *told, struct kube_node *out, struct err *err) {

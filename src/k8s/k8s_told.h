@@ -9,7 +9,7 @@
 #include "str.h"
 
 struct k8s_told_condition {
-    struct str_span type, status, reason, message;
+    struct str_span type, status, reason;
     int64_t heartbeat_s, transition_s;
 };
 

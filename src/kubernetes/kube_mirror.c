@@ -74,13 +74,12 @@ static size_t mirror_place(const struct kube_mirror *m, const char *name, bool *
 /* Kubelets repeat every few minutes what they said before: such a heartbeat alone is no news. */
 static bool mirror_is_news(const struct kube_node *a, const struct kube_node *b) {
     if (!str_eq(a->uid, b->uid) || !str_eq(a->provider_id, b->provider_id) || !str_eq(a->system_uuid, b->system_uuid) ||
-        !str_eq(a->kubelet_version, b->kubelet_version) || !str_eq(a->address, b->address) ||
+        !str_eq(a->kubelet_version, b->kubelet_version) || !str_eq(a->address, b->address) || !str_eq(a->reason, b->reason) ||
         a->is_control_plane != b->is_control_plane || a->is_cordoned != b->is_cordoned || a->deleted_s != b->deleted_s)
         return true;
     for (int i = 0; i < KUBE_NODE_CONDITIONS; i++) {
         const struct kube_condition *x = &a->conditions[i], *y = &b->conditions[i];
-        if (x->truth != y->truth || x->transition_s != y->transition_s || !str_eq(x->reason, y->reason) ||
-            !str_eq(x->message, y->message))
+        if (x->truth != y->truth || x->transition_s != y->transition_s)
             return true;
     }
     return false;

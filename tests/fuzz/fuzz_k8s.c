@@ -42,11 +42,10 @@ static void check_node(const struct kube_node *node) {
     check_text(node->system_uuid, KUBE_TEXT_BYTES_MAX);
     check_text(node->kubelet_version, KUBE_TEXT_BYTES_MAX);
     check_text(node->address, KUBE_TEXT_BYTES_MAX);
+    check_text(node->reason, KUBE_TEXT_BYTES_MAX);
     check_time(node->created_s);
     check_time(node->deleted_s);
     for (unsigned i = 0; i < KUBE_NODE_CONDITIONS; i++) {
-        check_text(node->conditions[i].reason, KUBE_TEXT_BYTES_MAX);
-        check_text(node->conditions[i].message, KUBE_MESSAGE_BYTES_MAX);
         check_time(node->conditions[i].heartbeat_s);
         check_time(node->conditions[i].transition_s);
         must(node->conditions[i].is_there || node->conditions[i].truth == KUBE_UNKNOWN);

@@ -99,8 +99,6 @@ static json_t *conditions_of(const struct kube_node *node) {
             continue;
         }
         json_put_string(row, "status", words[condition->truth]);
-        json_put_string(row, "reason", condition->reason);
-        json_put_string(row, "message", condition->message);
         json_put_int(row, "heartbeat_s", condition->heartbeat_s);
         json_put_int(row, "transition_s", condition->transition_s);
         json_put(all, kube_node_condition_words[kind], row);
@@ -116,6 +114,7 @@ static json_t *json_of(const struct kube_node *node) {
     json_put_string(row, "system_uuid", node->system_uuid);
     json_put_string(row, "version", node->kubelet_version);
     json_put_string(row, "address", node->address);
+    json_put_string(row, "reason", node->reason);
     json_put_int(row, "created_s", node->created_s);
     json_put_bool(row, "is_control_plane", node->is_control_plane);
     json_put_bool(row, "is_cordoned", node->is_cordoned);

@@ -44,7 +44,7 @@ void node_kube_view(const struct kube_node *told, char pressure[NODE_KUBE_PRESSU
         .system_uuid = told->system_uuid,
         .version = told->kubelet_version,
         .address = told->address,
-        .reason = ready->truth == KUBE_TRUE ? NULL : ready->reason,
+        .reason = told->reason,
         .pressure = *pressure ? pressure : NULL,
         .ready_since_ms = ready->transition_s * 1000,
         .created_at_ms = told->created_s * 1000,

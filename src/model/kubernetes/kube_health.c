@@ -165,7 +165,7 @@ int kube_health_age_node(struct kube_node *node, int64_t now_s, struct err *err)
         struct kube_condition *c = &node->conditions[which];
         if (!c->is_there || c->truth == KUBE_UNKNOWN || !is_old(node, which, now_s))
             continue;
-        int rc = str_replace(&c->reason, "NodeStatusUnknown", err);
+        int rc = which == KUBE_NODE_READY ? str_replace(&node->reason, "NodeStatusUnknown", err) : 0;
         if (rc)
             return rc;
         c->truth = KUBE_UNKNOWN;
@@ -219,10 +219,10 @@ static void tell_group(struct judging *j, enum kube_reason_kind kind, const stru
     if (g->ready < g->count)
         reason_add(r, "; not Ready: ");
     for (size_t i = 0; i < f->nodes_count; i++) {
-        const struct kube_condition *c = &f->nodes[i].conditions[KUBE_NODE_READY];
         if (f->nodes[i].is_control_plane == g->is_control_plane && !is_node_ready(f, &f->nodes[i]))
             name_one(r, &told, f->nodes[i].name,
-                     condition_now(f, &f->nodes[i], KUBE_NODE_READY) == KUBE_UNKNOWN ? "its kubelet is silent" : c->reason);
+                     condition_now(f, &f->nodes[i], KUBE_NODE_READY) == KUBE_UNKNOWN ? "its kubelet is silent"
+                                                                                     : f->nodes[i].reason);
     }
     count_rest(r, told);
     if (g->count < g->wanted)

@@ -3,6 +3,7 @@
 #include "kube_node.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cleanup.h"
 #include "str.h"
@@ -16,16 +17,11 @@ const char *const kube_node_condition_words[KUBE_NODE_CONDITIONS] = {
 };
 
 /* The places of all texts. */
-#define KUBE_NODE_TEXTS (6 + 2 * KUBE_NODE_CONDITIONS)
+#define KUBE_NODE_TEXTS 7
 static void kube_node_texts(struct kube_node *node, char **texts[KUBE_NODE_TEXTS]) {
-    char **const plain[] = {&node->name,   &node->uid, &node->provider_id, &node->system_uuid, &node->kubelet_version,
-                            &node->address};
-    for (size_t i = 0; i < ARRAY_COUNT(plain); i++)
-        texts[i] = plain[i];
-    for (size_t i = 0; i < KUBE_NODE_CONDITIONS; i++) {
-        texts[ARRAY_COUNT(plain) + 2 * i] = &node->conditions[i].reason;
-        texts[ARRAY_COUNT(plain) + 2 * i + 1] = &node->conditions[i].message;
-    }
+    char **const all[KUBE_NODE_TEXTS] = {
+        &node->name, &node->uid, &node->provider_id, &node->system_uuid, &node->kubelet_version, &node->address, &node->reason};
+    memcpy(texts, all, sizeof(all));
 }
 
 void kube_node_done(struct kube_node *node) {

@@ -26,10 +26,9 @@ extern const char *const kube_node_condition_words[KUBE_NODE_CONDITIONS];
 
 struct kube_condition {
     enum kube_truth truth;
-    bool is_there;          /* the node has it */
-    int64_t heartbeat_s;    /* when the kubelet said so last */
-    int64_t transition_s;   /* when it came to be so */
-    char *reason, *message; /* malloc'ed; NULL: none */
+    bool is_there;        /* the node has it */
+    int64_t heartbeat_s;  /* when the kubelet said so last */
+    int64_t transition_s; /* when it came to be so */
 };
 
 /* Texts malloc'ed, NULL where the server tells none; valid UTF-8, control characters made blanks, cut at the limits below. */
@@ -40,6 +39,7 @@ struct kube_node {
     char *system_uuid;            /* as the kubelet read it from the machine */
     char *kubelet_version;        /* "v1.36.3" */
     char *address;                /* the first InternalIP, else the first ExternalIP */
+    char *reason;                 /* of the condition Ready while it is not True: "KubeletNotReady" */
     int64_t created_s, deleted_s; /* deleted_s: when its deletion was asked for; 0: it was not */
     bool is_control_plane;        /* label node-role.kubernetes.io/control-plane, or /master before 1.24 */
     bool is_cordoned;             /* spec.unschedulable */
@@ -49,8 +49,7 @@ struct kube_node {
 /* Longest texts, in bytes without NUL. A longer name or uid is no node's (DNS subdomain, RFC 4122 text with room); other texts are cut. */
 #define KUBE_NAME_BYTES_MAX 253U
 #define KUBE_UID_BYTES_MAX 128U
-#define KUBE_TEXT_BYTES_MAX 255U    /* provider id, uuid, version, address, reason */
-#define KUBE_MESSAGE_BYTES_MAX 300U /* message of a condition */
+#define KUBE_TEXT_BYTES_MAX 255U /* provider id, uuid, version, address, reason */
 
 /* Deep copy into an uninitialised struct. ERR_NOMEM. */
 int kube_node_copy(const struct kube_node *from, struct kube_node *out, struct err *err);

@@ -27,8 +27,7 @@ def _seconds(text: str) -> int:
 
 def _condition(told: dict[str, str]) -> dict[str, Any]:
     times = {"heartbeat_s": told["lastHeartbeatTime"], "transition_s": told["lastTransitionTime"]}
-    return {"status": told["status"], **{name: _seconds(text) for name, text in times.items()},
-            **{name: told[name] for name in ("reason", "message") if told.get(name)}}
+    return {"status": told["status"], **{name: _seconds(text) for name, text in times.items()}}
 
 
 def as_told(node: dict[str, Any]) -> Node:
@@ -36,7 +35,8 @@ def as_told(node: dict[str, Any]) -> Node:
     meta, spec, status = node["metadata"], node["spec"], node["status"]
     texts = {"provider_id": spec.get("providerID"), "system_uuid": status["nodeInfo"]["systemUUID"],
              "version": status["nodeInfo"]["kubeletVersion"],
-             "address": next((one["address"] for one in status["addresses"] if one["type"] == "InternalIP"), None)}
+             "address": next((one["address"] for one in status["addresses"] if one["type"] == "InternalIP"), None),
+             "reason": next((one["reason"] for one in status["conditions"] if one["type"] == "Ready" and one["status"] != "True"), None)}
     return {"name": meta["name"], "uid": meta["uid"], "created_s": _seconds(meta["creationTimestamp"]),
             "is_control_plane": "node-role.kubernetes.io/control-plane" in meta.get("labels", {}),
             "is_cordoned": spec.get("unschedulable", False),

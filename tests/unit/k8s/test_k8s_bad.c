@@ -30,8 +30,7 @@ static int show_node(void *arg, struct kube_node *node, struct err *err) {
     (void)snprintf(shown, sizeof(shown), "%s/%s/%s/%s/%lld/%s/%s/%s/%s/%lld", node->name, node->uid,
                    node->provider_id ? node->provider_id : "", node->address ? node->address : "", (long long)node->created_s,
                    node->is_cordoned ? "cordoned" : "", node->is_control_plane ? "control-plane" : "",
-                   ready->is_there ? truths[ready->truth] : "", ready->reason ? ready->reason : "",
-                   (long long)ready->heartbeat_s);
+                   ready->is_there ? truths[ready->truth] : "", node->reason ? node->reason : "", (long long)ready->heartbeat_s);
     return 0;
 }
 
@@ -167,10 +166,11 @@ static void nodes_in_odd_protobuf(void **state) {
         {"a truncated address", BYTES(NAMED "\x1a\x04\x2a\x02\x0a\x09"), ERR_PROTOCOL,
          "an address of a node is not valid protobuf"},
         {"a condition twice",
-         BYTES(NAMED "\x1a\x21\x22\x10\x0a\x05Ready\x12\x04True\x2a\x01"
+         BYTES(NAMED "\x1a\x22\x22\x11\x0a\x05Ready\x12\x05"
+                     "False\x2a\x01"
                      "1\x22\x0d\x0a\x05Ready\x12\x01x\x2a\x01"
                      "2"),
-         0, "/yes/1/"},
+         0, "/no/1/"},
         {"a condition without a status", BYTES(NAMED "\x1a\x09\x22\x07\x0a\x05Ready"), 0, "/?/"},
         {"addresses",
          BYTES(NAMED "\x1a\x27\x2a\x0f\x0a\x0a"
@@ -301,8 +301,8 @@ static void lists_in_odd_json(void **state) {
         {"an address that is a list", NODE("\"status\":{\"addresses\":[[]]}"), ERR_PROTOCOL,
          "a list has an item that is no object"},
         {"a condition twice",
-         NODE("\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"1\"},{\"type\":\"Ready\"}]}"), 0,
-         "/yes/1/"},
+         NODE("\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"1\"},{\"type\":\"Ready\"}]}"), 0,
+         "/no/1/"},
         {"a time", READY("\"lastHeartbeatTime\":\"2026-11-30T07:00:00Z\""), 0, "/?//1796022000"},
         {"a time of 1970", READY("\"lastHeartbeatTime\":\"1970-01-01T00:00:01Z\""), 0, "/?//1"},
         {"a time before 1970", READY("\"lastHeartbeatTime\":\"1969-12-31T23:59:59Z\""), 0, "/?//0"},

@@ -133,14 +133,14 @@ static void nodes_not_listed(struct sight *s) {
 }
 static void not_ready(struct sight *s, int node) {
     set_condition(&s->nodes[node], KUBE_NODE_READY, KUBE_FALSE);
-    s->nodes[node].conditions[KUBE_NODE_READY].reason = literal("KubeletNotReady");
+    s->nodes[node].reason = literal("KubeletNotReady");
 }
 static void worker_not_ready(struct sight *s) {
     not_ready(s, 3);
 }
 static void worker_unknown(struct sight *s) {
     set_condition(&s->nodes[4], KUBE_NODE_READY, KUBE_UNKNOWN);
-    s->nodes[4].conditions[KUBE_NODE_READY].reason = literal("NodeStatusUnknown");
+    s->nodes[4].reason = literal("NodeStatusUnknown");
 }
 static void worker_not_heard(struct sight *s) {
     s->nodes[3].conditions[KUBE_NODE_READY].heartbeat_s = NOW_S - 361;
@@ -669,14 +669,13 @@ static void a_silent_node_is_shown_as_it_is_judged(void **state) {
     set_condition(&node, KUBE_NODE_READY, KUBE_TRUE);
     set_condition(&node, KUBE_NODE_DISK_PRESSURE, KUBE_TRUE);
     set_condition(&node, KUBE_NODE_NETWORK_UNAVAILABLE, KUBE_FALSE);
-    node.conditions[KUBE_NODE_READY].reason = made("KubeletReady");
     assert_int_equal(kube_health_age_node(&node, NOW_S, NULL), 0);
     assert_int_equal(node.conditions[KUBE_NODE_READY].truth, KUBE_TRUE);
-    assert_string_equal(node.conditions[KUBE_NODE_READY].reason, "KubeletReady");
+    assert_null(node.reason);
     assert_int_equal(kube_health_age_node(&node, NOW_S - 30 + KUBE_HEARTBEAT_S + 1, NULL), 0);
     assert_int_equal(node.conditions[KUBE_NODE_READY].truth, KUBE_UNKNOWN);
     assert_int_equal(node.conditions[KUBE_NODE_READY].transition_s, NOW_S - 30 + KUBE_HEARTBEAT_S);
-    assert_string_equal(node.conditions[KUBE_NODE_READY].reason, "NodeStatusUnknown");
+    assert_string_equal(node.reason, "NodeStatusUnknown");
     assert_int_equal(node.conditions[KUBE_NODE_DISK_PRESSURE].truth, KUBE_UNKNOWN);
     assert_int_equal(node.conditions[KUBE_NODE_NETWORK_UNAVAILABLE].truth, KUBE_FALSE);
     assert_false(node.conditions[KUBE_NODE_PID_PRESSURE].is_there);

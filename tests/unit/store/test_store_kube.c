@@ -267,7 +267,7 @@ static void test_nodes_are_those_of_kubernetes_and_those_declared(void **state) 
     nodes[0].conditions[KUBE_NODE_READY].heartbeat_s = 12345; /* a heartbeat is no news */
     save(nodes, NODES_COUNT, 0);
     nodes[0].conditions[KUBE_NODE_READY].truth = KUBE_FALSE;
-    nodes[0].conditions[KUBE_NODE_READY].reason = str_dup("KubeletNotReady");
+    nodes[0].reason = str_dup("KubeletNotReady");
     nodes[0].conditions[KUBE_NODE_DISK_PRESSURE].truth = nodes[0].conditions[KUBE_NODE_PID_PRESSURE].truth = KUBE_TRUE;
     nodes[1].is_control_plane = false; /* its label went */
     save(nodes, NODES_COUNT, 2);
