@@ -10,10 +10,11 @@ from typing import Any
 import requests
 from env import reports
 from env.api import Unexpected
-from env.places import USERS_BUILD, WorldError, build
+from env.places import USERS_BUILD, WorldError, build, use_memory
 
 from .acts import apply
 from .checks import Broken, Watcher, growth, report, settle, usage
+from .jobs import run_jobs, tell
 from .plan import WEIGHTS, Fault, make_plan
 from .trio import VCENTERS, Trio
 
@@ -29,7 +30,41 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--pause", type=float, default=0.15, help="seconds between two faults")
     parser.add_argument("--without", action="append", default=[], choices=sorted(WEIGHTS), help="leave out a kind of fault")
     parser.add_argument("-v", "--verbose", action="store_true", help="print each fault")
+    jobs = parser.add_argument_group("clusters that are made", "kaasd is killed at each commit while it makes and deletes clusters, the "
+                                     "vCenter restarted, connections cut; as root, of --faults, --look-every, --pause and --without nothing")
+    jobs.add_argument("--jobs", action="store_true", help="this, in place of faults against three vCenters")
+    jobs.add_argument("--runs", type=int, default=500, help="clusters of machines that only report (default: %(default)s)")
+    jobs.add_argument("--booted", type=int, default=8, help="clusters of machines that boot (default: %(default)s)")
+    jobs.add_argument("--run", type=int, metavar="K", help="only the cluster of this number")
+    jobs.add_argument("--booted-run", type=int, metavar="K", help="only that one of --booted")
     return parser.parse_args()
+
+
+def _chosen(options: argparse.Namespace) -> tuple[list[int], list[int]]:
+    """Numbers of the clusters of machines that only report, and that boot."""
+    if options.run is not None:
+        return [options.run], []
+    if options.booted_run is not None:
+        return [], [options.booted_run]
+    return list(range(options.runs)), list(range(options.booted))
+
+
+def _jobs(options: argparse.Namespace) -> int:
+    use_memory()
+    reports.watch()
+    try:
+        tally, figures = run_jobs(options.seed, *_chosen(options), of_booted=options.booted, limit_s=60 * options.minutes,
+                                  verbose=options.verbose)
+        tell(tally, figures)
+        reports.refuse()
+    except WorldError as error:
+        print(f"FAILED with seed {options.seed}: {error}", file=sys.stderr)
+        return 1
+    finally:
+        reports.forget()
+    for trouble in tally.troubles:
+        print(trouble.splitlines()[0], file=sys.stderr)
+    return 1 if tally.troubles else 0
 
 
 def _hit(trio: Trio, fault: Fault, verbose: bool) -> None:
@@ -78,6 +113,8 @@ def run(seed: int, count: int, *, look_every: int = 25, pause_s: float = 0.15, l
 
 def main() -> int:
     options = _arguments()
+    if options.jobs:
+        return _jobs(options)
     reports.watch()
     try:
         figures = run(options.seed, options.faults, look_every=options.look_every, pause_s=options.pause,

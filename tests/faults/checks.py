@@ -34,7 +34,7 @@ def eventually(told: Callable[[], str], what: str, limit_s: float = CALM_LIMIT_S
     return time.monotonic() - start
 
 
-def _quietly(told: Callable[[], str]) -> Callable[[], str]:
+def quietly(told: Callable[[], str]) -> Callable[[], str]:
     """A call that fails while kaasd or a vCenter comes back is a complaint like others."""
     def ask() -> str:
         try:
@@ -56,7 +56,7 @@ def wait_until_joined(trio: Trio, site: Site) -> None:
     """Connected by the certificate of the record that is there, with a session that the vCenter knows."""
     for what, told in (("connection and record", lambda: _is_connected(trio, site)), ("one session", lambda: _one_session(site)),
                        ("the certificate", lambda: _certificate_is_known(trio, site))):
-        eventually(_quietly(told), f"vc{site.number}: {what}")
+        eventually(quietly(told), f"vc{site.number}: {what}")
 
 
 def _one_session(site: Site) -> str:
@@ -136,9 +136,9 @@ def settle(trio: Trio, kept: dict[tuple[int, str], Api]) -> float:
             ("the placements", lambda site=site, truth=truth: _placements(trio, site, truth)),
             ("what people see", lambda site=site, truth=truth: _views(trio, site, truth, kept)),
         ):
-            longest = max(longest, eventually(_quietly(told), f"vc{site.number}: {what}"))
+            longest = max(longest, eventually(quietly(told), f"vc{site.number}: {what}"))
         said: list[str] = []  # by the one read that came through; another would find nothing, whatever was missed
-        eventually(_quietly(lambda site=site, said=said: said.append(_rescan_finds_nothing(trio, site)) or ""), "a full read")  # type: ignore[misc]
+        eventually(quietly(lambda site=site, said=said: said.append(_rescan_finds_nothing(trio, site)) or ""), "a full read")  # type: ignore[misc]
         if said[0]:
             raise Broken(f"vc{site.number}: {said[0]}")
     return longest

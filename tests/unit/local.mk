@@ -287,8 +287,11 @@ tests_integ_provision_machine_kaasd_SOURCES = tests/integ/provision/machine_kaas
 tests_integ_provision_machine_kaasd_CPPFLAGS = $(src_daemon_kaasd_CPPFLAGS)
 tests_integ_provision_machine_kaasd_LDADD = $(src_daemon_kaasd_LDADD)
 tests_integ_provision_machine_kaasd_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=platform_new -Wl,--wrap=jobs_new -Wl,--wrap=jobs_tick \
-    -Wl,--wrap=job_store_write -Wl,--wrap=machine_store_draw -Wl,--wrap=machine_store_redraw -Wl,--wrap=machine_store_set \
-    -Wl,--wrap=machine_store_release -Wl,--wrap=machine_store_set_folder
+    -Wl,--wrap=job_store_begin -Wl,--wrap=job_store_take -Wl,--wrap=job_store_write -Wl,--wrap=made_store_insert \
+    -Wl,--wrap=made_store_delete -Wl,--wrap=cluster_store_update -Wl,--wrap=cluster_store_delete -Wl,--wrap=pki_store_put \
+    -Wl,--wrap=pki_store_delete -Wl,--wrap=secret_store_add -Wl,--wrap=secret_store_remove -Wl,--wrap=kube_store_put \
+    -Wl,--wrap=kube_store_delete -Wl,--wrap=address_store_lease -Wl,--wrap=address_store_release -Wl,--wrap=machine_store_draw \
+    -Wl,--wrap=machine_store_redraw -Wl,--wrap=machine_store_set -Wl,--wrap=machine_store_release -Wl,--wrap=machine_store_set_folder
 
 # Nor these: tests/env/clock.py and ready_keys.py lay them under the daemon. Libraries, whatever automake calls them, and never with a sanitizer.
 check_PROGRAMS += tests/integ/forward_clock.so tests/integ/ready_keys.so

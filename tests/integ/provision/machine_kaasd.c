@@ -2,23 +2,33 @@
  * what uses them. Not installed. SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Orders come by a file, which the environment names by KAAS_ORDERS: a JSON object with kind and params, taken at the next tick of the jobs; the id of the job goes to the
- * file beside it that ends with .id, or why there is none. KAAS_DIE is "before:N" or "after:N": the daemon is killed at the Nth write of a job, or about a machine, before or
- * after the commit. */
+ * file beside it that ends with .id, or why there is none.
+ *
+ * KAAS_DIE names a file: if there is one that ends with "before:N" or "after:N" and a newline, the daemon is killed at the Nth commit of a job, or about what a job makes, before
+ * or after it, counted from the moment at which the file said that; it takes the file away. What it met meanwhile goes to the file beside it that ends with .log. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cluster_store.h"
 #include "fsutil.h"
+#include "job_store.h"
 #include "jobs.h"
+#include "kube_store.h"
 #include "machine_steps.h"
 #include "machine_store.h"
+#include "made_store.h"
+#include "pki_store.h"
 #include "platform_links.h"
+#include "secret_store.h"
 #include "str.h"
 
 #define MINUTE_MS 60000
 #define ORDER_BYTES_MAX 65536U
+#define DYING_BYTES 200
 
 static struct machine_work work;
 
@@ -226,27 +236,91 @@ int __wrap_jobs_tick(struct jobs *jobs, struct err *err) {
 
 /* -- dying ------------------------------------------------------------------------------------------------------------------- */
 
-static void die_at(const char *when) {
-    static unsigned counts[2];
-    const char *wanted = getenv("KAAS_DIE");
-    const size_t n = strlen(when);
-    int64_t number = 0;
-    if (!wanted || strncmp(wanted, when, n) || wanted[n] != ':' || !str_to_i64(wanted + n + 1, 1, 100000, &number))
+static pthread_mutex_t dying_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the rest */
+static char dying_order[DYING_BYTES];                          /* as it was read last */
+static unsigned dying_commits;                                 /* since it is that one */
+
+/* The order of now, or "". A new one begins to count anew. */
+static void read_dying(const char *file) {
+    char text[DYING_BYTES] = "";
+    FILE *in = fopen(file, "re");
+    if (in) {
+        text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
+        (void)fclose(in);
+    }
+    if (str_eq(text, dying_order))
         return;
-    if (__atomic_add_fetch(&counts[*when == 'a'], 1, __ATOMIC_SEQ_CST) == (unsigned)number)
+    memcpy(dying_order, text, sizeof(text));
+    dying_commits = 0;
+}
+
+/* Which commit it is and where; who is killed takes the order along, so that the next one lives. */
+static void die_if(const char *file, const char *when, const char *where) {
+    _cleanup_free_ char *log = str_format("%s.log", file);
+    FILE *out = log ? fopen(log, "ae") : NULL;
+    char wanted[DYING_BYTES];
+    (void)snprintf(wanted, sizeof(wanted), "%s:%u\n", when, dying_commits);
+    const bool dies = str_ends(dying_order, wanted);
+    if (out) {
+        (void)fprintf(out, "%s %u %s%s\n", when, dying_commits, where, dies ? " dies" : "");
+        (void)fclose(out);
+    }
+    if (dies && !unlink(file))
         (void)raise(SIGKILL);
+}
+
+static void die_at(const char *when, const char *where) {
+    const char *file = getenv("KAAS_DIE");
+    if (!file)
+        return;
+    LOCKED(&dying_lock);
+    read_dying(file);
+    dying_commits += *when == 'b';
+    if (*dying_order)
+        die_if(file, when, where);
 }
 
 #define DIES(name, parameters, arguments)       \
     int __real_##name parameters;               \
     int __wrap_##name parameters;               \
     int __wrap_##name parameters {              \
-        die_at("before");                       \
+        die_at("before", #name);                \
         const int rc = __real_##name arguments; \
-        die_at("after");                        \
+        die_at("after", #name);                 \
         return rc;                              \
     }
+DIES(job_store_begin, (struct store * store, const struct job_begin *begin, struct err *err), (store, begin, err))
+DIES(job_store_take,
+     (struct store * store, const struct job_due *due, int64_t ttl_ms, struct job_hold *out, int64_t *now_ms, struct err *err),
+     (store, due, ttl_ms, out, now_ms, err))
 DIES(job_store_write, (struct store * store, const struct job_write *write, struct err *err), (store, write, err))
+DIES(made_store_insert,
+     (struct store * store, const struct made_cluster *made, const struct cluster *cluster, const struct cluster_writing *with,
+      struct err *err),
+     (store, made, cluster, with, err))
+DIES(made_store_delete, (struct store * store, const char *cluster_id, struct err *err), (store, cluster_id, err))
+DIES(cluster_store_update,
+     (struct store * store, const struct cluster *c, unsigned parts, const struct cluster_writing *with, struct err *err),
+     (store, c, parts, with, err))
+DIES(cluster_store_delete,
+     (struct store * store, const char *id, int64_t version_no, const struct audit_record *audit, struct err *err),
+     (store, id, version_no, audit, err))
+DIES(pki_store_put,
+     (struct store * store, const struct pki_record *record, const struct secret_value keys[PKI_KEY_COUNT], struct err *err),
+     (store, record, keys, err))
+DIES(pki_store_delete, (struct store * store, const char *cluster_id, struct err *err), (store, cluster_id, err))
+DIES(secret_store_add,
+     (struct store * store, const struct secret_place *place, const struct secret_value *value, struct err *err),
+     (store, place, value, err))
+DIES(secret_store_remove, (struct store * store, const struct secret_place *place, struct err *err), (store, place, err))
+DIES(kube_store_put, (struct store * store, const struct kube_write *write, struct err *err), (store, write, err))
+DIES(kube_store_delete,
+     (struct store * store, const char *cluster_id, int64_t version_no, const struct audit_record *audit, struct err *err),
+     (store, cluster_id, version_no, audit, err))
+DIES(address_store_lease,
+     (struct store * store, const struct address_pool *pool, const char *owner, char out[ADDRESS_TEXT_BYTES], struct err *err),
+     (store, pool, owner, out, err))
+DIES(address_store_release, (struct store * store, const char *owner, struct err *err), (store, owner, err))
 DIES(machine_store_draw, (struct store * store, const struct machine *machine, const struct address_pool *pool, struct err *err),
      (store, machine, pool, err))
 DIES(machine_store_redraw, (struct store * store, const char *id, const char *name, const char *uuid, struct err *err),
