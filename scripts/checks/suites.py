@@ -368,6 +368,15 @@ def faults_asan() -> Count:
     return judged(Count(1) if result.ok else Count(), result)
 
 
+def faults_jobs() -> Count:
+    """Clusters of machines that only report, and of some that boot."""
+    _, image = node_build()
+    _, built = plain_build()
+    if not image.ok or not built.ok:
+        return judged(Count(), image, built)
+    return verdict("faults-jobs", "scripts/faults", "--jobs", "--minutes", "44")()
+
+
 def generators() -> Count:
     """Programs of others read docs/openapi.yaml, and two of the clients that they make work with a kaasd."""
     folder, built = plain_build()
@@ -546,6 +555,8 @@ SUITES = [
     Suite("coverage", "the seeds of the fuzz targets reach 95 % of each decoder", verdict("coverage", "scripts/decoder-coverage"), "full"),
     Suite("faults", "2,000 faults against three vCenters", verdict("faults", "scripts/faults", "--faults", "2000", "--seed", "1"), "full"),
     Suite("faults-asan", "1,000 other faults, with AddressSanitizer and UBSan", faults_asan, "full"),
+    Suite("faults-jobs", "500 clusters, and 8 of machines that boot, are made while kaasd is killed at each commit", faults_jobs, "full",
+          build=node_build),
     Suite("path", "a list and a sign-on go through few source files", path, "full"),
     Suite("recipes", "each change of tests/recipes touches few files, builds and passes its tests", verdict("recipes", "scripts/recipes"),
           "full"),

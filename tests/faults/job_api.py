@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 import uuid
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -162,22 +163,22 @@ class StandInApi:
     def node_names(self) -> list[str]:
         return sorted(self._nodes)
 
-    def events(self) -> Any:
+    def events(self) -> Iterator[dict[str, Any]]:
         """Of a watch, without end: what there is, that this was all, and what comes."""
-        told: set[str] = set()
-        is_first = True
+        told, end = 0, {"k8s.io/initial-events-end": "true"}
         while not self._is_over:
             with self._changed:
-                fresh = [node for name, node in self._nodes.items() if name not in told]
-                seq = self._seq
-            told |= {node["metadata"]["name"] for node in fresh}
+                fresh, seq = list(self._nodes.values())[told:], self._seq
+            told += len(fresh)
             yield from ({"type": "ADDED", "object": node} for node in fresh)
-            end = {"k8s.io/initial-events-end": "true"} if is_first else {}
             yield {"type": "BOOKMARK", "object": {"kind": "Node", "apiVersion": "v1",
                                                   "metadata": {"resourceVersion": str(seq), "annotations": end}}}
-            is_first = False
-            with self._changed:
-                self._changed.wait_for(lambda: self._is_over or len(self._nodes) > len(told), BOOKMARK_S)
+            end = {}
+            self._await_more(told)
+
+    def _await_more(self, told: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_over or len(self._nodes) > told, BOOKMARK_S)
 
     # all else
 

@@ -1,4 +1,4 @@
-"""A place where clusters are made by machines that boot: kubeadm, kubelet, etcd and all."""
+"""A place where clusters are made of machines that boot: kubeadm, kubelet, etcd and all."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from .job_plan import Cut, Faults, Life, Restart
 OVER = ("done", "failed", "canceled")
 HELD_AT = 50  # percent of a task that a restart meets
 LOOK_S = 0.03
+REDACTED = "---"  # what cloud-init itself writes over user-data
 TOLD = ("state", "state_source", "control_plane", "workers", "api_endpoint", "kubernetes_version")  # of the record
 KEYS = {"ca.crt": "ca_pem", "etcd/ca.crt": "etcd_ca_pem", "front-proxy-ca.crt": "front_proxy_ca_pem", "sa.pub": "accounts_public_pem"}
 
@@ -112,7 +113,7 @@ class ClusterLife:
         return self.query("SELECT id, state, reason, object_id FROM jobs WHERE kind = %s", kind)
 
     def _follow(self, kind: str, method: str, path: str, body: dict[str, Any], faults: Faults) -> None:
-        """To the end of the job, which must be that it is done. Whoever gets no answer looks whether the job is there, and asks again if not."""
+        """To the end of the job: it is done. Whoever gets no answer looks whether the job is there, and asks again if not."""
         deaths, is_restarted = self._begin_faults(faults), False
         end = time.monotonic() + self.place.limit_s
         while True:
@@ -178,8 +179,8 @@ class ClusterLife:
         wanted = (row["name"], row["moref"], "poweredOn", "com.cisco.kaas", "node", 1)
         if facts != wanted or row["state"] != "ready" or not vm["guestinfo"].get("guestinfo.metadata"):
             raise Broken(f"a machine is {facts}, state {row['state']}, where {wanted} is expected")
-        if left := [key for key, value in vm["guestinfo"].items() if "userdata" in key and value not in ("", "---")]:
-            raise Broken(f"{row['name']} has {left}")
+        if vm["guestinfo"].get("guestinfo.userdata", "") not in ("", REDACTED):
+            raise Broken(f"{row['name']} still has its user-data")
 
     def _machines(self) -> list[dict[str, Any]]:
         """Exactly those that were wanted, and no other one ever ran."""

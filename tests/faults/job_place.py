@@ -1,4 +1,4 @@
-"""A place where clusters are made by machines that only report: a network of its own, a strict vCenter, and a kaasd that dies as ordered."""
+"""A place where clusters are made of machines that only report: a network of its own, a strict vCenter, a kaasd that dies as ordered."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of one cluster's life under faults: where kaasd is killed, what becomes of the vCenter; the same for the same seed and number."""
+"""The plan of a cluster's life under faults: where kaasd is killed, what becomes of the vCenter; the same for the same seed and number."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ WHENS = ("before", "after")
 LARGE_EVERY = 4  # of so many clusters one is large
 SECOND_DEATH, DEATH_IN_DELETION = 0.2, 0.35
 RESTARTS = {"no": 4, "dead": 3, "task": 4}
+GOLDEN = 0.6180339887  # parts of a line at multiples of it lie evenly
 CUTS = {"no": 5, "disconnect": 2, "close": 4}
 
 
@@ -110,13 +111,19 @@ def _cut(rng: random.Random, ops: tuple[str, ...]) -> Cut | None:
     kind = rng.choices(list(CUTS), list(CUTS.values()))[0]
     if kind == "no":
         return None
-    return Cut(rng.choice(ops) if kind == "close" else "", rng.randrange(6), rng.choice((0, 1, rng.randrange(2, 4000))), rng.randrange(1, 4))
+    after_bytes = rng.choice((0, 1, rng.randrange(2, 4000)))
+    return Cut(rng.choice(ops) if kind == "close" else "", rng.randrange(6), after_bytes, rng.randrange(1, 4))
 
 
 def _place_of(number: int, commits: int) -> Death:
     """One behind the other, before and after each commit, so that none is left out."""
     at = number % (2 * commits)
     return Death(WHENS[at % 2], at // 2 + 1)
+
+
+def _any(rng: random.Random, commits: int) -> Death:
+    """By chance; how many there are may differ a little from measurement to measurement, and the rest of the plan not."""
+    return Death(rng.choice(WHENS), 1 + int(rng.random() * commits))
 
 
 def make_life(seed: int, number: int, commits: Mapping[Shape, Commits], *, only: Shape | None = None, of: int = 0) -> Life:
@@ -128,14 +135,14 @@ def make_life(seed: int, number: int, commits: Mapping[Shape, Commits], *, only:
     if of:
         nth = (2 * number + 1) * counted.making // of
     elif shape == LARGE:
-        nth = groups * 37 % (2 * counted.making)  # no divisor of it is likely, so these spread as well
+        nth = int(groups * GOLDEN % 1 * 2 * counted.making)  # however many there are, they spread
     else:
         nth = groups * (LARGE_EVERY - 1) + place
     deaths = [_place_of(nth, counted.making)]
     if rng.random() < SECOND_DEATH:
-        deaths.append(Death(rng.choice(WHENS), rng.randrange(1, counted.making // 2)))
+        deaths.append(_any(rng, counted.making // 2))
     making = Faults(tuple(deaths), _restart(rng, MAKING_TASKS, shape.machines, dies=True), _cut(rng, MAKING))
-    gone = (Death(rng.choice(WHENS), rng.randrange(1, counted.removing + 1)),) if rng.random() < DEATH_IN_DELETION else ()
+    gone = (_any(rng, counted.removing),) if rng.random() < DEATH_IN_DELETION else ()
     is_calm = not gone and rng.random() < 0.5
     removing = Faults() if is_calm else Faults(gone, _restart(rng, REMOVING_TASKS, shape.machines, dies=bool(gone)), _cut(rng, REMOVING))
     return Life(number, shape, making, removing)

@@ -1,8 +1,7 @@
-"""Many clusters are made and deleted under faults, several places side by side: each must be the same as without faults, and leave nothing."""
+"""Many clusters made and deleted under faults, at several places side by side: each as without faults, and none leaves anything."""
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import itertools
 import sys
 import threading
 import time
@@ -58,14 +57,14 @@ class Kind:
     """Of clusters: by machines that only report, or that boot."""
 
     name: str
-    option: str  # that chooses it
+    option: str  # that chooses one of it
     place: Callable[[], AbstractContextManager[Place]]
     shapes: tuple[Shape, ...]
     is_even: bool  # few: their deaths lie evenly
 
 
-SCRIPTED = Kind("reporting", "", scripted_place, (SMALL, LARGE), is_even=False)
-BOOTED = Kind("booted", " --booted-run", booted_place, (SMALL,), is_even=True)
+SCRIPTED = Kind("reporting", "--run", scripted_place, (SMALL, LARGE), is_even=False)
+BOOTED = Kind("booted", "--booted-run", booted_place, (SMALL,), is_even=True)
 
 
 class Lane:
@@ -133,7 +132,7 @@ class Lane:
             self._live(place, life, counts)
         except WRONG as error:
             trouble = f"FAILED {life or number}: {type(error).__name__}: {error}\n" \
-                f"  again: scripts/faults --jobs --seed {self._seed}{self._kind.option or ' --run'} {number}"
+                f"  again: scripts/faults --jobs --seed {self._seed} {self._kind.option} {number}"
             self._leave()
         if self._verbose:
             print(f"{life}: {time.monotonic() - begin:.1f} s", flush=True)

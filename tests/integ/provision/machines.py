@@ -10,9 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from env.dying import Dying
 from env.full import World, add_vcenter, register
 from env.logins import until, wait_connected
-from env.places import WorldError, program
+from env.places import WorldError
 from env.vcenter import StrictVcenter, User
 
 NETWORK = "Nodes"
@@ -120,11 +121,7 @@ class Machines(Jobs):
         self.control = world.vcenter.control
         self.orders = world.scratch.path / "orders.json"
         world.kaasd.env = {**world.kaasd.env, "KAAS_ORDERS": str(self.orders)}
-        programs = world.scratch.path / "programs"
-        programs.mkdir()
-        (programs / "kaasd").symlink_to(program("tests/integ/provision/machine_kaasd"))
-        (programs / "kaasctl").symlink_to(program("kaasctl"))
-        world.kaasd.ctl.programs = programs
+        self.dying = Dying(world.kaasd)
         self.network = self.control.create_network("datacenter-2", NETWORK)
         self.template = self.control.create_template("domain-c7", "node-v1", nics=["VM Network", "VM Network"])
         self.folder = next(o["id"] for o in self.control.objects("Folder") if o["name"] == "vm" and o.get("parent") == "datacenter-2")

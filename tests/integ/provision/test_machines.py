@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from env.dying import Death
 from env.full import World
-from env.logins import until, wait_connected
+from env.logins import until
 
 from .machines import ALL, OWN, Machines, good, joined
 
@@ -279,22 +280,14 @@ def test_canceled_while_the_guest_boots(machines: Machines) -> None:
 # -- kills and restarts ------------------------------------------------------------------------------------------------------------
 
 
-def revive(machines: Machines, **env: str) -> None:
-    """The daemon starts again, with this in its environment."""
-    machines.world.kaasd.stop()
-    machines.world.kaasd.env = {**machines.world.kaasd.env, "KAAS_DIE": "", **env}
-    machines.world.kaasd.start()
-    wait_connected(machines.world)
-
-
 def has_died(machines: Machines) -> bool:
     process = machines.world.kaasd.process
     return process is not None and not process.alive
 
 
-def run_until_it_dies(machines: Machines, when: str, number: int) -> bool:
+def run_until_it_dies(machines: Machines, death: Death) -> bool:
     """False: the job was done before."""
-    revive(machines, KAAS_DIE=f"{when}:{number}")
+    machines.dying.order(death)
     job_id = machines.make()
 
     def is_over() -> str:
@@ -304,12 +297,12 @@ def run_until_it_dies(machines: Machines, when: str, number: int) -> bool:
         assert rows != [("failed",)], machines.query(f"SELECT text FROM job_lines WHERE job_id = '{job_id}' ORDER BY seq")
         return "done" if rows == [("done",)] else ""
 
-    if until(is_over, f"the end of it, {when}:{number}", limit_s=30) == "done":
+    if until(is_over, f"the end of it, {death}", limit_s=30) == "done":
+        machines.dying.forget()
         return False
-    machines.world.kaasd.process = None
-    machines.world.kaasd.env["KAAS_DIE"] = ""
+    machines.world.kaasd.kill()
     machines.world.kaasd.start()
-    until(lambda: machines.query(f"SELECT state FROM jobs WHERE id = '{job_id}'") == [("done",)], f"done, {when}:{number}", limit_s=30)
+    until(lambda: machines.query(f"SELECT state FROM jobs WHERE id = '{job_id}'") == [("done",)], f"done, {death}", limit_s=30)
     return True
 
 
@@ -317,8 +310,7 @@ def kill_at_each(machines: Machines, when: str, numbers: range) -> int:
     """How often it died."""
     died = 0
     for number in numbers:
-        if not run_until_it_dies(machines, when, number):
-            revive(machines)
+        if not run_until_it_dies(machines, Death(when, number)):
             return died
         died += 1
         machines.assert_made(1)
@@ -332,9 +324,10 @@ def kill_at_each(machines: Machines, when: str, numbers: range) -> int:
 @pytest.mark.parametrize(("when", "step"), [("before", 8), ("after", 8),
                                             pytest.param("before", 1, marks=pytest.mark.full("each of them takes four seconds")),
                                             pytest.param("after", 1, marks=pytest.mark.full("each of them takes four seconds"))])
-def test_killed_at_a_write(machines: Machines, when: str, step: int) -> None:
-    """Whatever write of the job or of the machine is the last one: one machine comes of it."""
-    assert kill_at_each(machines, when, range(step, 100, step)) >= 24 // step
+def test_killed_at_a_commit(machines: Machines, when: str, step: int) -> None:
+    """Whatever commit of the job or of the machine is the last one: one machine comes of it. The first makes the job, whose id nobody would
+    know."""
+    assert kill_at_each(machines, when, range(max(step, 2), 100, step)) >= 24 // step
 
 
 @pytest.mark.parametrize("tasks", ["undone", "half", "done"])
