@@ -166,7 +166,7 @@ static int create_write_record(struct job_call *call, const struct making *m, st
     return rc;
 }
 
-/* The first one that keeps it from being built. */
+/* The first one that keeps it from being built. Where the vCenter has not answered all that it was asked, that is no verdict, and it may be asked again. */
 static int create_judge(struct job_call *call, const struct provider_check *check, struct err *err) {
     const struct finding *bad = NULL;
     for (size_t i = 0; i < check->findings.count; i++) {
@@ -178,8 +178,8 @@ static int create_judge(struct job_call *call, const struct provider_check *chec
     }
     if (!bad)
         return 0;
-    (void)err_set(err, ERR_CONFLICT, "%s: %s", bad->title, bad->text);
-    return *bad->remedy ? err_remedy(err, "%s", bad->remedy) : ERR_CONFLICT;
+    int rc = err_set(err, check->unanswered ? check->unanswered : ERR_CONFLICT, "%s: %s", bad->title, bad->text);
+    return *bad->remedy ? err_remedy(err, "%s", bad->remedy) : rc;
 }
 
 /* The release that the machines will have is the template's. */

@@ -77,6 +77,13 @@ static void check_add(struct checking *c, const struct finding *f) {
     findings_add(&c->check->findings, f);
 }
 
+/* The finding is that there was no answer. */
+static void tell_unanswered(struct checking *c, struct finding *f, int rc, const struct err *why) {
+    finding_say_error(f, FINDING_FAILED, why);
+    if (!c->check->unanswered)
+        c->check->unanswered = rc;
+}
+
 static const struct provider_place *place_at(const struct checking *c, enum provider_place_kind kind) {
     return &c->provider->places[kind];
 }
@@ -95,7 +102,7 @@ static bool provider_look_at_vcenter(struct checking *c) {
         rc = rc ? rc : vim_get_own_session(c->client, &c->own, &why);
     }
     if (rc)
-        finding_say_error(&f, FINDING_FAILED, &why);
+        tell_unanswered(c, &f, rc, &why);
     else
         finding_say(&f, FINDING_OK, "vCenter %s answers; kaasd is signed in as %s", c->vcenter, c->own.user_name);
     check_add(c, &f);
@@ -143,7 +150,7 @@ static void tell_place(struct checking *c, enum provider_place_kind kind, int rc
     char shown[PROVIDER_PLACE_SHOWN_BYTES];
     provider_place_show(place_at(c, kind), shown);
     if (rc) {
-        finding_say_error(&f, FINDING_FAILED, why);
+        tell_unanswered(c, &f, rc, why);
     } else if (state == VIM_ENTITY_JUDGED) {
         finding_say(&f, FINDING_OK, "%s", shown);
     } else if (state == VIM_ENTITY_GONE) {
@@ -200,8 +207,9 @@ static void look_at_reach(struct checking *c) {
     struct err why = {0};
     if (!c->is_there[PROVIDER_VSPHERE_CLUSTER])
         return;
-    if (vim_lookup_reach(c->client, place_at(c, PROVIDER_VSPHERE_CLUSTER)->moref, &reach, &why)) {
-        finding_say_error(&f, FINDING_FAILED, &why);
+    int rc = vim_lookup_reach(c->client, place_at(c, PROVIDER_VSPHERE_CLUSTER)->moref, &reach, &why);
+    if (rc) {
+        tell_unanswered(c, &f, rc, &why);
         check_add(c, &f);
         return;
     }
@@ -239,8 +247,9 @@ static void look_at_template(struct checking *c) {
     struct err why = {0};
     if (!c->is_there[PROVIDER_TEMPLATE])
         return;
-    if (vim_lookup_source(c->client, place_at(c, PROVIDER_TEMPLATE)->moref, &source, &why))
-        finding_say_error(&f, FINDING_FAILED, &why);
+    int rc = vim_lookup_source(c->client, place_at(c, PROVIDER_TEMPLATE)->moref, &source, &why);
+    if (rc)
+        tell_unanswered(c, &f, rc, &why);
     else
         judge_template(c, &source, &f);
     check_add(c, &f);
@@ -285,8 +294,9 @@ static void look_at_room(struct checking *c) {
     struct err why = {0};
     if (!c->is_there[PROVIDER_DATASTORE])
         return;
-    if (vim_lookup_datastore(c->client, place_at(c, PROVIDER_DATASTORE)->moref, &store, &why))
-        finding_say_error(&f, FINDING_FAILED, &why);
+    int rc = vim_lookup_datastore(c->client, place_at(c, PROVIDER_DATASTORE)->moref, &store, &why);
+    if (rc)
+        tell_unanswered(c, &f, rc, &why);
     else
         judge_room(c, &store, &f);
     check_add(c, &f);

@@ -65,7 +65,8 @@ struct provider_check {
     enum finding_status worst; /* of all findings; skipped ones do not count */
     int64_t checked_at_ms;     /* wall clock */
     int64_t duration_ms;
-    struct findings findings;                        /* steps as in docs/openapi.yaml, ProviderCheck */
+    struct findings findings; /* steps as in docs/openapi.yaml, ProviderCheck */
+    int unanswered; /* the error of the first question that the vCenter did not answer, which is a finding as well; 0: all were answered */
     char kubernetes_version[PROVIDER_VERSION_BYTES]; /* that the template has, "v1.36.3"; "": not known */
 };
 void provider_check_done(struct provider_check *check);

@@ -306,6 +306,15 @@ def test_a_privilege_that_is_missing(place: Place) -> None:
     assert not place.built()
 
 
+def test_a_check_that_got_no_answer_is_done_again(place: Place) -> None:
+    """It says nothing of the place."""
+    place.control.fault("HasPrivilegeOnEntities", "close", bytes=0, count=3)
+    _, job_id = place.create()
+    place.until_working(job_id)
+    assert any(line.startswith(f"{RECORD}: ") and line.endswith(" broke") for line in place.told(job_id))
+    place.end(job_id)
+
+
 # -- jobs ----------------------------------------------------------------------------------------------------------------------------
 
 
