@@ -1,1 +1,1 @@
-"""A long run of random faults against several strict vCenters, and what must hold after it."""
+"""Long runs of random faults against several strict vCenters, or while clusters are made, and what must hold after them."""

@@ -35,17 +35,15 @@ def _arguments() -> argparse.Namespace:
     jobs.add_argument("--jobs", action="store_true", help="this, in place of faults against three vCenters")
     jobs.add_argument("--runs", type=int, default=500, help="clusters of machines that only report (default: %(default)s)")
     jobs.add_argument("--booted", type=int, default=8, help="clusters of machines that boot (default: %(default)s)")
-    jobs.add_argument("--run", type=int, metavar="K", help="only the cluster of this number")
-    jobs.add_argument("--booted-run", type=int, metavar="K", help="only that one of --booted")
+    jobs.add_argument("--run", type=int, action="append", default=[], metavar="K", help="only the cluster of this number; may be repeated")
+    jobs.add_argument("--booted-run", type=int, action="append", default=[], metavar="K", help="the same of --booted")
     return parser.parse_args()
 
 
 def _chosen(options: argparse.Namespace) -> tuple[list[int], list[int]]:
     """Numbers of the clusters of machines that only report, and that boot."""
-    if options.run is not None:
-        return [options.run], []
-    if options.booted_run is not None:
-        return [], [options.booted_run]
+    if options.run or options.booted_run:
+        return options.run, options.booted_run
     return list(range(options.runs)), list(range(options.booted))
 
 
@@ -62,8 +60,6 @@ def _jobs(options: argparse.Namespace) -> int:
         return 1
     finally:
         reports.forget()
-    for trouble in tally.troubles:
-        print(trouble.splitlines()[0], file=sys.stderr)
     return 1 if tally.troubles else 0
 
 

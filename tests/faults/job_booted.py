@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,10 +14,24 @@ from env.guest.node import node_image
 from env.guest.site import Site, site_of
 from env.kaasd import Kaasd
 from env.places import Scratch
+from env.wait import until
 
 from .checks import Broken
+from .job_place import query
 
 PKI = "/etc/kubernetes/pki/"
+SSH_PORT, SILENCE_S = 22, 1
+
+
+def _refuses(address: str) -> bool:
+    """There is a host with it."""
+    try:
+        socket.create_connection((address, SSH_PORT), SILENCE_S).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 class BootedPlace:
@@ -57,6 +72,9 @@ class BootedPlace:
         return {"nodes": sorted((node.is_control_plane, node.version) for node in nodes)}
 
     def end(self) -> None:
+        """Addresses are given out again at once here, and not after ten minutes: so who had them must have fallen silent."""
+        for (address,) in query(self.kaasd, "SELECT address FROM address_leases"):
+            until(lambda address=address: not _refuses(address), f"silence at {address}")  # type: ignore[misc]
         if self._cluster:
             (self._site.scratch.path / f"{self._cluster.name}.conf").unlink(missing_ok=True)
 

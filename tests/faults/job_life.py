@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import requests
@@ -94,53 +95,62 @@ class ClusterLife:
         if not deaths:
             self._disconnect(faults.cut)
 
+    def _is_dead(self) -> bool:
+        process = self.place.kaasd.process
+        return process is not None and not process.alive
+
+    def _end_faults(self) -> None:
+        self.place.dying.forget()
+        self.place.control.clear_faults()
+        self.place.control.forget_task_rules()
+        if self._is_dead():  # by the very last commit
+            self._revive(Faults(), [])
+
     def _is_held(self) -> bool:
         return any(task["state"] == "running" and task["progress"] == HELD_AT for task in self.place.control.tasks())
 
     # -- jobs
 
-    def _ask(self, method: str, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer, or None: nobody answered."""
-        try:
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
+        """Nobody may be there to answer."""
+        with suppress(Unexpected, WorldError, requests.RequestException):
             answer = self.place.kaasd.kept_admin().call(method, path, json=body)
-        except (Unexpected, WorldError, requests.RequestException):
-            return None
-        if answer.status_code not in (202, 409, 503):
-            raise Broken(f"{method} {path}: {answer.status_code} {answer.text[:500]}")
-        return answer.json() if answer.status_code == 202 else None
+            if answer.status_code not in (200, 202, 409, 503):
+                raise Broken(f"{method} {path}: {answer.status_code} {answer.text[:500]}")
 
     def _job(self, kind: str) -> list[tuple[Any, ...]]:
-        return self.query("SELECT id, state, reason, object_id FROM jobs WHERE kind = %s", kind)
+        return self.query("SELECT id, state, reason, object_id, is_cancel_asked FROM jobs WHERE kind = %s", kind)
 
-    def _follow(self, kind: str, method: str, path: str, body: dict[str, Any], faults: Faults) -> None:
-        """To the end of the job: it is done. Whoever gets no answer looks whether the job is there, and asks again if not."""
-        deaths, is_restarted = self._begin_faults(faults), False
-        end = time.monotonic() + self.place.limit_s
+    def _follow(self, kind: str, path: str, body: dict[str, Any], faults: Faults, *, is_canceled: bool = False) -> str:
+        """To the end of the job: it is done, or canceled if that is asked for once kaasd has died; hands back which. Whoever gets no answer
+        looks whether the job is there, and asks again if not."""
+        deaths, end = self._begin_faults(faults), time.monotonic() + self.place.limit_s
+        has_died = is_restarted = False
         while True:
-            if self.place.kaasd.process and not self.place.kaasd.process.alive:
+            if self._is_dead():
                 self._revive(faults, deaths)
+                has_died = True
             rows = self._job(kind)
             if len(rows) > 1:
                 raise Broken(f"{len(rows)} jobs of kind {kind}: {rows}")
             if rows and rows[0][1] in OVER:
                 break
-            if not rows:
-                self._ask(method, path, body)
             if time.monotonic() > end:
                 raise Broken(f"{kind} is {rows} after {self.place.limit_s:.0f} s\n{self.told()}")
+            if not rows:
+                self._ask("POST", path, body)
+            elif is_canceled and has_died and not rows[0][4]:
+                self._ask("POST", f"/v2/jobs/{rows[0][0]}/cancel")
             if faults.restart and faults.restart.op and not is_restarted and self._is_held():
                 self._disconnect(faults.cut)
                 self._restart_vcenter(faults.restart)
                 is_restarted = True
             time.sleep(LOOK_S)
-        self.place.dying.forget()
-        self.place.control.clear_faults()
-        self.place.control.forget_task_rules()
-        if self.place.kaasd.process and not self.place.kaasd.process.alive:  # by the very last commit
-            self._revive(faults, [])
-        if rows[0][1] != "done":
+        self._end_faults()
+        if rows[0][1] not in (("canceled", "done") if rows[0][4] else ("done",)):
             raise Broken(f"{kind} is {rows[0][1]}: {rows[0][2]}\n{self.told()}")
         self.cluster_id = rows[0][3]
+        return str(rows[0][1])
 
     def told(self) -> str:
         lines = self.query("SELECT text FROM job_lines ORDER BY at_ms, seq")
@@ -148,15 +158,16 @@ class ClusterLife:
 
     # -- the life
 
-    def make(self) -> None:
+    def make(self) -> bool:
+        """False: it was canceled meanwhile."""
         self.place.begin(self.name)
         counts = {"control_planes": self.life.shape.control_planes, "workers": self.life.shape.workers}
         machines = {what: {"count": count, **self.place.sizes.get(what, {})} for what, count in counts.items()}
-        self._follow("cluster.create", "POST", "/v2/clusters:create", {"name": self.name, "provider": "east", **machines},
-                     self.life.making)
+        body = {"name": self.name, "provider": "east", **machines}
+        return self._follow("cluster.create", "/v2/clusters:create", body, self.life.making, is_canceled=self.life.is_canceled) == "done"
 
     def remove(self) -> None:
-        self._follow("cluster.delete", "POST", f"/v2/clusters/{self.cluster_id}/deletion", {"name": self.name}, self.life.removing)
+        self._follow("cluster.delete", f"/v2/clusters/{self.cluster_id}/deletion", {"name": self.name}, self.life.removing)
 
     # -- what must hold
 

@@ -17,7 +17,7 @@ REMOVING_TASKS = ("PowerOffVM_Task", "Destroy_Task")
 ENDS = ("undone", "half", "done")
 WHENS = ("before", "after")
 LARGE_EVERY = 4  # of so many clusters one is large
-SECOND_DEATH, DEATH_IN_DELETION = 0.2, 0.35
+SECOND_DEATH, DEATH_IN_DELETION, CANCELED = 0.2, 0.35, 0.15
 RESTARTS = {"no": 4, "dead": 3, "task": 4}
 GOLDEN = 0.6180339887  # parts of a line at multiples of it lie evenly
 CUTS = {"no": 5, "disconnect": 2, "close": 4}
@@ -86,9 +86,11 @@ class Life:
     shape: Shape
     making: Faults
     removing: Faults
+    is_canceled: bool = False  # as soon as kaasd is there again: nobody wants it any more
 
     def __str__(self) -> str:
-        return f"run {self.number}: {self.shape}: {self.making}; then deleted: {self.removing}"
+        then = "canceled" if self.is_canceled else f"deleted: {self.removing}"
+        return f"run {self.number}: {self.shape}: {self.making}; then {then}"
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,11 @@ def make_life(seed: int, number: int, commits: Mapping[Shape, Commits], *, only:
     deaths = [_place_of(nth, counted.making)]
     if rng.random() < SECOND_DEATH:
         deaths.append(_any(rng, counted.making // 2))
-    making = Faults(tuple(deaths), _restart(rng, MAKING_TASKS, shape.machines, dies=True), _cut(rng, MAKING))
+    making = (_restart(rng, MAKING_TASKS, shape.machines, dies=True), _cut(rng, MAKING))
     gone = (_any(rng, counted.removing),) if rng.random() < DEATH_IN_DELETION else ()
     is_calm = not gone and rng.random() < 0.5
     removing = Faults() if is_calm else Faults(gone, _restart(rng, REMOVING_TASKS, shape.machines, dies=bool(gone)), _cut(rng, REMOVING))
-    return Life(number, shape, making, removing)
+    is_canceled = not of and rng.random() < CANCELED
+    if is_canceled and len(deaths) == 1:
+        deaths.append(_any(rng, counted.removing))  # taking it back has about as many as its deletion
+    return Life(number, shape, Faults(tuple(deaths), *making), removing, is_canceled)

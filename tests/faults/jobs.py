@@ -27,7 +27,7 @@ NEVER = Death("after", 1_000_000)  # so that commits are counted
 TROUBLES_MAX = 20
 WRONG = (Broken, WorldError, Unexpected, requests.RequestException, AssertionError)
 CHECKED = ("machines and no other ever ran", "their sizes, cards, owner and UUIDs", "no user-data", "one session", "no task", "record",
-           "keys", "addresses and leases", "secrets", "steps", "audit", "the cluster inside", "nothing left behind the deletion")
+           "keys", "addresses and leases", "secrets", "steps", "audit", "the cluster inside", "nothing left behind it")
 
 
 @dataclass
@@ -43,9 +43,13 @@ class Tally:
         with self.lock:
             self.done[kind] += 1
             self.counts += counts
-            if trouble:
-                self.troubles.append(trouble)
-                print(trouble, file=sys.stderr, flush=True)
+        if trouble:
+            self.complain(trouble)
+
+    def complain(self, trouble: str) -> None:
+        with self.lock:
+            self.troubles.append(trouble)
+            print(trouble, file=sys.stderr, flush=True)
 
     @property
     def is_enough(self) -> bool:
@@ -111,14 +115,19 @@ class Lane:
             print(f"while a place was left: {error}"[:300], file=sys.stderr, flush=True)
         self._stack = ExitStack()
 
-    def _live(self, place: Place, life: Life, counts: Counter[str]) -> None:
-        cluster = ClusterLife(place, "prod", life, counts)
-        cluster.make()
-        found, like = cluster.portrait(), self._like[life.shape]
+    @staticmethod
+    def _compare(found: dict[str, Any], like: dict[str, Any]) -> None:
         differences = [f"{key} is {found[key]}, without faults {like[key]}" for key in like if found[key] != like[key]]
         if differences:
             raise Broken("; ".join(differences))
-        cluster.remove()
+
+    def _live(self, place: Place, life: Life, counts: Counter[str]) -> None:
+        cluster = ClusterLife(place, "prod", life, counts)
+        if cluster.make():
+            self._compare(cluster.portrait(), self._like[life.shape])
+            cluster.remove()
+        else:
+            counts["canceled"] += 1
         cluster.check_gone()
         cluster.forget()
 
@@ -176,7 +185,7 @@ def run_jobs(seed: int, runs: list[int], booted: list[int], *, of_booted: int = 
     wanted = {SCRIPTED.name: len(runs), BOOTED.name: len(booted)}
     for kind, count in wanted.items():
         if tally.done[kind] != count and not tally.is_enough:
-            tally.troubles.append(f"only {tally.done[kind]} of {count} {kind} runs in {limit_s / 60:.0f} minutes")
+            tally.complain(f"only {tally.done[kind]} of {count} {kind} runs in {limit_s / 60:.0f} minutes")
     return tally, {**{f"{kind}_runs": count for kind, count in wanted.items()}, "seconds": round(time.monotonic() - begin)}
 
 

@@ -36,6 +36,7 @@ def test_a_plan_of_clusters_kills_at_each_commit() -> None:
         assert len(killed[LARGE]) > 50
     assert {life.making.restart.tasks for life in lives if life.making.restart} == {"undone", "half", "done"}
     assert len([life for life in lives if life.removing.deaths]) > 100
+    assert len([life for life in lives if life.is_canceled]) > 50
 
 
 def test_few_clusters_are_killed_at_places_that_lie_evenly() -> None:
