@@ -297,8 +297,12 @@ static void job_step_run(struct job_run *run, struct job_step *step, bool is_und
         (void)job_step_end(run, step, true, &err);
         return;
     }
-    if (job_step_begin(run, step, is_undo, &err) || (step->data && json_parse(step->data, strlen(step->data), &decided, &err)))
+    if (job_step_begin(run, step, is_undo, &err))
         return;
+    if (step->data && json_parse(step->data, strlen(step->data), &decided, &why)) {
+        (void)job_step_fail(run, step, ERR_SCHEMA, &why, &err);
+        return;
+    }
     struct job_call call = {.job = run->job,
                             .params = run->params,
                             .item = step->item,

@@ -127,9 +127,11 @@ static void jobs_compare(struct jobs *jobs, const struct job_dues *dues) {
     }
 }
 
+/* A kind that only another version knows is left to a replica of that version. */
 static bool jobs_wants(struct jobs *jobs, const struct job_due *due) {
     LOCKED(&jobs->lock);
-    return !jobs->is_stopping && (due->is_ours || !due->is_held) && !jobs_find_run(jobs, due->id);
+    return !jobs->is_stopping && (due->is_ours || !due->is_held) && !jobs_find_run(jobs, due->id) &&
+           job_run_find_kind(jobs, due->kind);
 }
 
 static int jobs_take(struct jobs *jobs, const struct job_due *due, struct err *err) {
@@ -143,15 +145,18 @@ static int jobs_take(struct jobs *jobs, const struct job_due *due, struct err *e
     return err_move(err, rc, &why);
 }
 
+/* One that cannot be taken up keeps none behind it from being so; the first error is told. */
 static int jobs_look(struct jobs *jobs, struct err *err) {
     struct job_dues dues;
     int rc = job_store_list_active(jobs->options.runtime->store, &dues, err);
     if (rc)
         return rc;
     jobs_compare(jobs, &dues);
-    for (size_t i = 0; i < dues.count && !rc; i++)
-        if (jobs_wants(jobs, &dues.items[i]))
-            rc = jobs_take(jobs, &dues.items[i], err);
+    for (size_t i = 0; i < dues.count; i++) {
+        struct err why = {0};
+        int one = jobs_wants(jobs, &dues.items[i]) ? jobs_take(jobs, &dues.items[i], &why) : 0;
+        rc = rc ? rc : err_move(err, one, &why);
+    }
     job_dues_done(&dues);
     return rc;
 }

@@ -217,15 +217,16 @@ static int job_add_due(const struct db_row *row, void *arg, struct err *err) {
     due->is_ours = db_row_number(row, 2) != 0;
     due->is_held = db_row_number(row, 3) != 0;
     due->is_cancel_asked = db_row_number(row, 4) != 0;
+    db_row_copy(row, 5, due->kind, sizeof(due->kind));
     return 0;
 }
 
 int job_store_list_active(struct store *store, struct job_dues *out, struct err *err) {
     *out = (struct job_dues){0};
     int rc = store_query(store,
-                         "SELECT id, generation, COALESCE(owner = ?, FALSE), lease_until_ms > " DB_NOW_MS ", is_cancel_asked"
+                         "SELECT id, generation, COALESCE(owner = ?, FALSE), lease_until_ms > " DB_NOW_MS ", is_cancel_asked, kind"
                          " FROM jobs WHERE " IS_ACTIVE " ORDER BY created_at_ms, id",
-                         DB_ARGS(db_text(store_replica_name(store))), "tiiii", job_add_due, out, err);
+                         DB_ARGS(db_text(store_replica_name(store))), "tiiiit", job_add_due, out, err);
     if (rc)
         job_dues_done(out);
     return rc;

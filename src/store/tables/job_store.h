@@ -59,6 +59,7 @@ int job_store_list_lines(struct store *store, const char *id, unsigned after, un
 /* An active job, as a replica looks for work. */
 struct job_due {
     char id[UUID_TEXT_BYTES];
+    char kind[41];
     int64_t generation;
     bool is_ours; /* this replica took it last, */
     bool is_held; /* and whoever did holds it still */

@@ -321,6 +321,43 @@ static void test_unknown_kinds_are_refused(void **state) {
     ASSERT_CODE(jobs_start(east.jobs, &wanted, id, &err), ERR_NOT_FOUND, &err);
 }
 
+/* Of a kind that only a later version knows: a replica of that version goes on with it. */
+static void test_a_job_that_another_version_knows_is_left_to_it(void **state) {
+    char id[UUID_TEXT_BYTES];
+    struct err err = {0};
+    (void)state;
+    start(&east, id);
+    fixture_exec("UPDATE jobs SET kind = 'dance', active_key = 'of its own'");
+    jobs_wake(east.jobs, NULL);
+    ASSERT_OK(jobs_tick(east.jobs, &err), &err);
+    assert_text("SELECT CONCAT(state, generation) FROM jobs", "queued0");
+}
+
+static void test_a_job_that_cannot_be_taken_up_stops_none_behind_it(void **state) {
+    char broken[UUID_TEXT_BYTES], id[UUID_TEXT_BYTES];
+    struct err err = {0};
+    (void)state;
+    start(&east, broken);
+    fixture_exec("UPDATE jobs SET params = '{', active_key = 'of its own', created_at_ms = 1");
+    start(&east, id);
+    while (!is_state(id, "done")) {
+        jobs_wake(east.jobs, NULL);
+        (void)jobs_tick(east.jobs, &err);
+        err_clear(&err);
+    }
+    fixture_exec("DELETE FROM jobs");
+}
+
+static void test_a_step_whose_decisions_cannot_be_read_fails(void **state) {
+    char id[UUID_TEXT_BYTES];
+    (void)state;
+    start(&east, id);
+    fixture_exec("UPDATE job_steps SET data = '{' WHERE no = 1");
+    tick_until(&east, id, "failed");
+    assert_int_equal(atomic_load(&world.runs[SECOND]), 0);
+    assert_text(STEP_STATES, "done,failed,pending");
+}
+
 static void test_a_step_that_waits_holds_nothing(void **state) {
     char id[UUID_TEXT_BYTES];
     (void)state;
@@ -526,6 +563,9 @@ int main(void) {
         cmocka_unit_test_setup(test_a_vcenter_without_events_is_told_nothing, empty),
         cmocka_unit_test_setup(test_an_object_has_one_job_at_a_time, empty),
         cmocka_unit_test_setup(test_unknown_kinds_are_refused, empty),
+        cmocka_unit_test_setup(test_a_job_that_another_version_knows_is_left_to_it, empty),
+        cmocka_unit_test_setup(test_a_job_that_cannot_be_taken_up_stops_none_behind_it, empty),
+        cmocka_unit_test_setup(test_a_step_whose_decisions_cannot_be_read_fails, empty),
         cmocka_unit_test_setup(test_a_step_that_waits_holds_nothing, empty),
         cmocka_unit_test_setup(test_a_failure_says_what_to_do_and_goes_on_from_there, empty),
         cmocka_unit_test_setup(test_errors_that_pass_are_waited_for, empty),
