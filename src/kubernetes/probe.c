@@ -18,6 +18,8 @@
 #define RIGHTS_SOON_MS 60000     /* while some are missing */
 #define CERTIFICATE_EVERY_MS (3600 * INT64_C(1000))
 #define PODS_EVERY_MS 60000
+#define PODS_SOON_MS 5000 /* while some are not ready, for a minute: most are just starting */
+#define PODS_SOON_COUNT 12U
 #define PODS_COUNT_MAX 100U /* of a control plane: 4 on each of its nodes */
 
 static void kube_pod_done(struct kube_pod *pod) {
@@ -178,6 +180,15 @@ static int take_pods(const json_t *list, struct kube_answers *answers, struct er
     return rc;
 }
 
+static void plan_pods(struct kube_answers *a) {
+    bool is_well = true;
+    for (size_t i = 0; i < a->pods_count; i++)
+        is_well = is_well && a->pods[i].is_ready;
+    a->pods_ill = is_well ? 0 : a->pods_ill + 1;
+    if (a->pods_ill && a->pods_ill <= PODS_SOON_COUNT)
+        a->pods_ms = clock_mono_ms() + PODS_SOON_MS;
+}
+
 /* Static pods as kubeadm makes them bear this label; managed clusters show none. */
 static int probe_pods(struct kube_remote *at, struct err *err) {
     _cleanup_json_ json_t *answer = NULL;
@@ -186,7 +197,10 @@ static int probe_pods(struct kube_remote *at, struct err *err) {
     const struct kube_question question = {
         .method = "GET", .path = "/api/v1/namespaces/kube-system/pods?labelSelector=tier%3Dcontrol-plane&limit=100"};
     int rc = kube_ask(at->client, &question, &answer, err);
-    return rc ? rc : take_pods(answer, &at->answers, err);
+    rc = rc ? rc : take_pods(answer, &at->answers, err);
+    if (!rc)
+        plan_pods(&at->answers);
+    return rc;
 }
 
 /* -- one right less ----------------------------------------------------------------------------------------------------------------- */

@@ -111,6 +111,20 @@ def test_each_rule_takes_away_what_the_guide_says(connected: Connected, feature:
         connected.kube.kubectl("delete", "pod", *POD, "--ignore-not-found", "--force", "--grace-period=0")
 
 
+def test_a_pod_of_the_control_plane_that_starts_is_looked_at_again_soon(connected: Connected) -> None:
+    """Not only after the minute in which they are looked at otherwise."""
+    connected.nodes.write([machine("cp-1", is_control_plane=True)])
+    connected.kube.kubectl("run", *POD, "--image=none", "--labels=tier=control-plane,component=kube-scheduler")
+    try:
+        cluster_id = connected.connect()["cluster_id"]
+        until(lambda: "control_plane_pods" in reasons(connected, cluster_id), "the pod that does not run")
+        ready = json.dumps({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+        connected.kube.kubectl("patch", "pod", *POD, "--subresource=status", "--type=merge", "-p", ready)
+        until(lambda: "control_plane_pods" not in reasons(connected, cluster_id), "the pod that runs", limit_s=25)
+    finally:
+        connected.kube.kubectl("delete", "pod", *POD, "--ignore-not-found", "--force", "--grace-period=0")
+
+
 def test_a_refused_watch_asks_at_once_which_right_is_missing(connected: Connected) -> None:
     connected.nodes.write([machine("w-1")])
     cluster_id = connected.connect()["cluster_id"]
