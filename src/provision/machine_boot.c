@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "extension_record.h"
 #include "machine_steps_private.h"
 #include "node_phase.h"
 #include "str.h"
 #include "strbuf.h"
 #include "uuid.h"
-
-#define MANAGED_AS "node"
 
 /* -- user-data out ----------------------------------------------------------------------------------------------------------- */
 
@@ -68,7 +67,7 @@ static int machine_seed(struct machine_call *mc, const struct vim_machine_now *n
                                       .memory_mib = mc->want.memory_mib,
                                       .annotation = note,
                                       .managed_by = key,
-                                      .managed_as = MANAGED_AS,
+                                      .managed_as = EXTENSION_MANAGED_NODE,
                                       .options = {{"disk.EnableUUID", "TRUE"},
                                                   {"guestinfo.metadata", data.metadata},
                                                   {"guestinfo.metadata.encoding", NODE_DATA_ENCODING},

@@ -90,6 +90,10 @@ static const struct vim_key_value event_texts_de[] = {
 #undef EVENT
 };
 
+/* What virtual machines of ours are called, by the type in their config.managedBy: vCenter shows them by it. */
+static const struct vim_ext_managed managed[] = {
+    {.type = EXTENSION_MANAGED_NODE, .description = "Node of a Kubernetes cluster, made by " LABEL}};
+
 #define RESOURCES_COUNT 4
 
 static int fill_resources(struct extension_record *r, const char *installation, struct err *err) {
@@ -204,6 +208,8 @@ int extension_record_make(const struct link_env *env, const struct extension_nam
     record->privilege_count = ARRAY_COUNT(privileges);
     record->events = events;
     record->event_count = ARRAY_COUNT(events);
+    record->managed_entities = managed;
+    record->managed_count = ARRAY_COUNT(managed);
     record->health_url = out->health_url;
     record->has_product = true;
     record->product_url = out->product_url;
@@ -239,8 +245,6 @@ void extension_record_keep(struct extension_record *r, const struct vim_extensio
     record->management_url = found->management_url;
     record->self_type = found->self_type;
     record->self_moref = found->self_moref;
-    record->managed_entities = found->managed_entities;
-    record->managed_count = found->managed_count;
     record->has_shown_in_solution_manager = found->has_shown_in_solution_manager;
     record->shown_in_solution_manager = found->shown_in_solution_manager;
     record->has_solution_manager = found->has_solution_manager;
@@ -314,6 +318,7 @@ static const char *const compared[] = {
     "resourceList",
     "healthInfo",
     "extendedProductInfo",
+    "managedEntityInfo",
 };
 _Static_assert(ARRAY_COUNT(compared) <= EXTENSION_DIFFERENCES_MAX, "all fit");
 #define KEPT ARRAY_COUNT(compared)
@@ -492,8 +497,11 @@ static void put_others(struct side *side, const struct vim_extension *record) {
     if (record->has_product)
         extension_record_put(side, record->product_url, "extendedProductInfo.productUrl");
     extension_record_put_kept(side, "extendedProductInfo.managementUrl", record->management_url);
-    for (size_t i = 0; i < record->managed_count; i++)
-        extension_record_put_kept(side, "managedEntityInfo", record->managed_entities[i].type);
+    extension_record_put_set(side, "managedEntityInfo", record->managed_entities, sizeof(*record->managed_entities),
+                             record->managed_count);
+    for (size_t i = 0; !side->lines && i < record->managed_count; i++)
+        extension_record_put(side, record->managed_entities[i].description, "managedEntityInfo.%s",
+                             record->managed_entities[i].type);
     if (record->has_shown_in_solution_manager)
         extension_record_put_kept(side, "shownInSolutionManager", record->shown_in_solution_manager ? "true" : "false");
     for (size_t i = 0; i < record->solution_tab_count; i++)

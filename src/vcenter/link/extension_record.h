@@ -29,6 +29,8 @@ struct extension_record {
     const char *email;
 };
 
+#define EXTENSION_MANAGED_NODE "node" /* the type in config.managedBy of virtual machines that are nodes */
+
 /* Names an extension record: its key, and how many times we have registered (vcenter_store.h). */
 struct extension_name {
     const char *key;
@@ -46,7 +48,7 @@ int extension_record_make_current(const struct link_env *env, const struct vcent
                                   struct err *err);
 
 /* Takes over from a found record the members that others may set in it and that are not ours to change (type, ovfConsumerInfo,
- * companyUrl, managementUrl, self, managedEntityInfo, shownInSolutionManager, solutionManagerInfo): an update replaces the whole record.
+ * companyUrl, managementUrl, self, shownInSolutionManager, solutionManagerInfo): an update replaces the whole record.
  * `found` must outlive the record's use. */
 void extension_record_keep(struct extension_record *record, const struct vim_extension *found);
 

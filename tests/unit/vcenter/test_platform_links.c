@@ -425,6 +425,7 @@ static const char *difference(const char *api_version) {
 
 static void each_member_that_differs_is_named(void **state) {
     static const char *const tasks[] = {"x"};
+    static const struct vim_ext_managed others = {.type = "node", .description = "x"};
     static struct vim_ext_privilege privileges[8];
     static struct vim_ext_resource resources[4];
     static struct vim_key_value texts[128];
@@ -450,6 +451,8 @@ static void each_member_that_differs_is_named(void **state) {
     EXPECT("healthInfo", found.record.health_url = NULL);
     EXPECT("extendedProductInfo", found.record.has_product = false);
     EXPECT("extendedProductInfo", found.record.product_url = "x");
+    EXPECT("managedEntityInfo", found.record.managed_count = 0); /* as versions before wrote it */
+    EXPECT("managedEntityInfo", found.record.managed_entities = &others);
     /* one group, one text */
     make_records();
     memcpy(privileges, found.record.privileges, found.record.privilege_count * sizeof(privileges[0]));
