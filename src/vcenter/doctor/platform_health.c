@@ -181,6 +181,7 @@ static void write_link(struct link *link, void *page) {
     metric_sample(page, METRIC_WATCH_UP, report.is_watching, name);
     metric_sample(page, METRIC_WATCH_OBJECTS, report.objects, name);
     worker_pool_write_metrics(link_pool(link), page, "vcenter", name, NULL);
+    worker_pool_write_metrics(link_machine_pool(link), page, "machines", name, NULL);
 }
 
 void platform_write_metrics(struct platform *platform, struct metric_page *page) {

@@ -124,6 +124,7 @@ def test_calls_outside_are_timed(world: World, hx: str) -> None:
     assert f'id="{hx}"' in next(iter(samples(world.admin, "kaas_hx_up")))
     assert value(world.admin, "kaas_worker_pool_threads", f'{{pool="vcenter",vcenter="{name}"}}') == 4
     assert value(world.admin, "kaas_worker_pool_done_total", f'{{pool="vcenter",vcenter="{name}"}}') > 0
+    assert value(world.admin, "kaas_worker_pool_threads", f'{{pool="machines",vcenter="{name}"}}') == 2
 
 
 def test_the_database_and_periodic_work(world: World) -> None:
