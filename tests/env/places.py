@@ -48,7 +48,7 @@ def use_memory() -> None:
     if {"TMPDIR", "KAAS_KEEP"} & os.environ.keys() or not MEMORY.is_dir():
         return
     for left in MEMORY.glob("kaas-*-[0-9]*-*"):  # by a run that was killed
-        if not Path("/proc", left.name.split("-")[2]).exists():
+        if not Path("/proc", left.name.split("-")[-2]).exists():
             shutil.rmtree(left, ignore_errors=True)
     room = os.statvfs(MEMORY)
     free_kib = int(re.findall(r"^MemAvailable: *(\d+)", Path("/proc/meminfo").read_text(), re.M)[0])
