@@ -75,7 +75,7 @@ def test_a_row_has_a_bar_that_follows_the_job(mock: MockKaasd, make_page: MakePa
     page = watched.page
     expect(row(page, "lab-new")).to_be_visible()
     before = page.evaluate(PLACES)
-    assert asked(mock) == ["/v2/jobs", "/v2/jobs"]  # what runs, and what is taken back; each row's own is none
+    assert asked(mock) == ["/v2/jobs"] * 3  # what is queued, what runs, and what is taken back; each row's own is none
     mock.world.jobs = [dict(CREATING), dict(DELETING), dict(FAILED)]
     mock.world.clusters = [c | {"observed_at": ago(seconds=1)} for c in mock.world.clusters]
     bars = page.get_by_role("progressbar")

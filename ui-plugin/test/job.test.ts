@@ -87,17 +87,17 @@ describe('the jobs of a list', () => {
   beforeEach(() => told.splice(0));
 
   it('are those at work on its rows', async () => {
-    jobs = [job('1', 'a', 'running', [step('done'), step('pending')]), job('2', 'b', 'undoing', [step('undone')]), job('3', 'c', 'failed'), job('4', 'other', 'running'), job('5', null, 'running')];
-    await rows().look(['a', 'b', 'c']);
-    expect(told).toEqual([{ a: { title: 'Create the cluster', percent: 50 }, b: { title: 'Create the cluster', percent: 0 } }]);
-    expect(asked).toEqual(['jobs running 500', 'jobs undoing 500', 'jobs/1', 'jobs/2']);
+    jobs = [job('1', 'a', 'running', [step('done'), step('pending')]), job('2', 'b', 'undoing', [step('undone')]), job('3', 'c', 'failed'), job('4', 'other', 'running'), job('5', null, 'running'), job('6', 'd', 'queued', [step('pending')])];
+    await rows().look(['a', 'b', 'c', 'd']);
+    expect(told).toEqual([{ a: { title: 'Create the cluster', percent: 50 }, b: { title: 'Create the cluster', percent: 0 }, d: { title: 'Create the cluster', percent: 0 } }]);
+    expect(asked).toEqual(['jobs queued 500', 'jobs running 500', 'jobs undoing 500', 'jobs/6', 'jobs/1', 'jobs/2']);
   });
 
   it('are asked for by one look at a time, and for no rows not at all', async () => {
     jobs = [job('1', 'a', 'running', [step('pending')])];
     const of = rows();
     await Promise.all([of.look(['a']), of.look(['x']), of.look([])]);
-    expect([told.length, Object.keys(told[0] ?? {}), told.at(-1), asked.length]).toEqual([2, ['a'], {}, 3]);
+    expect([told.length, Object.keys(told[0] ?? {}), told.at(-1), asked.length]).toEqual([2, ['a'], {}, 4]);
   });
 
   it('stay when a call fails, and say nothing when the list has gone', async () => {

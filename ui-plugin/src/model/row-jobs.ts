@@ -62,7 +62,7 @@ export class RowJobs {
   }
 
   private async listAtWork(): Promise<JobSummary[]> {
-    const of = (state: 'running' | 'undoing') => listJobs(this.api, { state, limit: JOBS_MAX }, this.life.signal);
-    return (await Promise.all([of('running'), of('undoing')])).flat();
+    const of = (state: 'queued' | 'running' | 'undoing') => listJobs(this.api, { state, limit: JOBS_MAX }, this.life.signal);
+    return (await Promise.all([of('queued'), of('running'), of('undoing')])).flat();
   }
 }
