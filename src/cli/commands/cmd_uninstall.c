@@ -80,6 +80,7 @@ static int uninstall_look_vcenter(struct uninstall *u, json_t *vcenter, struct e
     json_t *body = uninstall_body(u, vcenter);
     struct err why = {0};
     int rc;
+    json_put_bool(body, "leave_providers", true);
     json_put_bool(body, "dry_run", true);
     rc = cli_send(u->cli, "POST /v2/vcenters/{id}/unregister", vcenter, body, &plan, &why);
     json_put_bool(body, "dry_run", false);
@@ -282,8 +283,10 @@ static int uninstall_tell_plan(struct uninstall *u, struct err *err) {
     show_line(cli, "%s",
               u->is_dry ? "Dry run: nothing is changed. Without --dry-run these steps would follow" : "This will be done");
     json_array_foreach (u->made, i, item)
-        show_line(cli, "Kubernetes cluster %s: made by KaaS with the provider %s: NOT POSSIBLE until it is deleted",
-                  json_get_string(item, "name"), json_get_string(item, "provider"));
+        show_line(cli, "Kubernetes cluster %s: made by KaaS with the provider %s: %s", json_get_string(item, "name"),
+                  json_get_string(item, "provider"),
+                  !u->is_dry && opt_get(&cli->given, "force") ? "its machines STAY, and its keys are lost"
+                                                              : "NOT POSSIBLE until it is deleted");
     json_array_foreach (u->clusters, i, item)
         show_line(cli, "Kubernetes cluster %s: remove our account %s", json_get_string(item, "name"),
                   json_get_string(item, "account"));

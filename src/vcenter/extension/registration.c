@@ -474,6 +474,12 @@ int registration_register(struct link *link, const struct register_request *requ
 /* That we want to leave is written down before the record goes: a reconciliation must not bring back what was removed on purpose, also when
  * kaasd is killed half-way. Another `unregister` then finishes the work. */
 
+/* The login by which its clusters are made, and deleted, would be gone. */
+static int step_check_unprovided(struct registration_work *w, struct err *err) {
+    return w->leaving->leaves_providers ? 0
+                                        : vcenter_store_check_unprovided(w->env->options.runtime->store, w->vc.id, err);
+}
+
 static int step_check_leaving(struct registration_work *w, struct err *err) {
     static const char *const needed[] = {"Extension.Unregister"};
     return w->found ? registration_require_privileges(w, needed, ARRAY_COUNT(needed), err) : 0;
@@ -596,9 +602,10 @@ static int registration_step_look_back(struct registration_work *w, struct err *
 int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
                             struct err *err) {
     static registration_step *const steps[] = {
-        registration_step_load, step_sign_in,       step_find_record,      step_find_alarm,          step_require_record,
-        step_check_owner,       step_check_leaving, step_describe_leaving, step_begin_operation,     step_note_leaving,
-        step_remove_record,     step_remove_role,   step_remove_alarm,     registration_step_forget, registration_step_look_back,
+        registration_step_load, step_check_unprovided, step_sign_in,       step_find_record,
+        step_find_alarm,        step_require_record,   step_check_owner,   step_check_leaving,
+        step_describe_leaving,  step_begin_operation,  step_note_leaving,  step_remove_record,
+        step_remove_role,       step_remove_alarm,     registration_step_forget, registration_step_look_back,
     };
     _cleanup_done_(registration_report_done) struct registration_report unused = {0};
     struct registration_work w = {.link = link,

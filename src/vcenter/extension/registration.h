@@ -53,6 +53,7 @@ struct unregister_request {
     struct actor actor;
     struct vcenter_account account; /* user NULL: our own login, if it may */
     bool dry_run;
+    bool leaves_providers; /* also while providers build there */
 };
 
 struct report_texts {
@@ -86,6 +87,6 @@ int registration_register(struct link *link, const struct register_request *requ
 
 /* Removes our record, the role and the alarm we made, and the login certificate, nothing else. With our own login the alarm stays, and the report says so.
  * ERR_NOT_REGISTERED if there is no registration, ERR_FORBIDDEN if the account, or our own login, may not do it, ERR_CONFLICT if another installation wrote
- * the record; else as registration_register. */
+ * the record, or a provider builds there; else as registration_register. */
 int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
                             struct err *err);

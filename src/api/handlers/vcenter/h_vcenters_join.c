@@ -222,7 +222,8 @@ const struct member_body h_vcenters_register_body = {
                      JSON_TAKES(BOOLEAN, "dry_run"), JSON_TAKES(BOOLEAN, "create_alarms"), JSON_TAKES(STRING, "create_role"),
                      JSON_TAKES(ARRAY, "role_on"), JSON_TAKES(BOOLEAN, "role_provisions"), JSON_TAKES(OBJECT, "login_account"))};
 const struct member_body h_vcenters_unregister_body = {
-    .more = JSON_MEMBERS(JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"), JSON_TAKES(BOOLEAN, "dry_run"))};
+    .more = JSON_MEMBERS(JSON_TAKES(STRING, "username"), JSON_TAKES(STRING, "password"), JSON_TAKES(BOOLEAN, "dry_run"),
+                         JSON_TAKES(BOOLEAN, "leave_providers"))};
 
 static int register_read_account(const json_t *object, struct vcenter_account *out, struct err *err) {
     out->user = json_get_string(object, "username");
@@ -332,7 +333,9 @@ int h_vcenters_register(struct api_call *call, struct http_response *resp, struc
 int h_vcenters_unregister(struct api_call *call, struct http_response *resp, struct err *err) {
     const bool has_account = json_get_string(call->body, "username") || json_get_string(call->body, "password");
     struct registration_report report = {0};
-    struct unregister_request request = {.actor = api_actor(call), .dry_run = json_get_bool(call->body, "dry_run", false)};
+    struct unregister_request request = {.actor = api_actor(call),
+                                         .dry_run = json_get_bool(call->body, "dry_run", false),
+                                         .leaves_providers = json_get_bool(call->body, "leave_providers", false)};
     int rc = has_account ? register_read_account(call->body, &request.account, err) : 0;
     if (!rc)
         rc = registration_unregister(call->link, &request, &report, err);
