@@ -93,7 +93,7 @@ struct kube_answers {
     struct kube_term certificate; /* of the server */
     struct kube_pod *pods;        /* of its control plane */
     size_t pods_count;
-    unsigned pods_ill; /* how often in a row some of them were not ready */
+    unsigned pods_ill;                                       /* how often in a row some of them were not ready */
     int64_t identity_ms, rights_ms, pods_ms, certificate_ms; /* monotonic clock: when each is asked next; 0: now */
 };
 void kube_answers_done(struct kube_answers *answers); /* leaves one in which nothing is known */

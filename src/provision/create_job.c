@@ -194,7 +194,8 @@ static int create_choose_version(struct making *m, const char *has, struct err *
                       wanted);
         return err_remedy(err, "name a template with that release in the provider, or leave the version out");
     }
-    int rc = str_replace(&m->spec.kubernetes_version, has, err);
+    int rc = node_plan_check_version(has, err);
+    rc = rc ? rc : str_replace(&m->spec.kubernetes_version, has, err);
     return rc ? rc : making_write_spec(m, err);
 }
 

@@ -152,8 +152,9 @@ int machine_task_cancel(struct machine_call *mc, enum machine_doing doing, struc
     char moref[VIM_MOREF_BYTES];
     if (machine_task_read(mc->call, moref) != doing)
         return 0;
-    int rc = json_get_string(mc->call->data, "canceled") ? 0 : vim_cancel_task(link_client(mc->link), moref, err);
-    rc = rc || json_get_string(mc->call->data, "canceled") ? rc : job_decide(mc->call, "canceled", "1", err);
+    const bool is_canceled = str_eq(json_get_string(mc->call->data, "canceled"), moref); /* an earlier one may have been, too */
+    int rc = is_canceled ? 0 : vim_cancel_task(link_client(mc->link), moref, err);
+    rc = rc || is_canceled ? rc : job_decide(mc->call, "canceled", moref, err);
     return rc ? rc : machine_task_end(mc, &task, err);
 }
 

@@ -157,33 +157,59 @@ static void making_tell(void *arg, const char *text) {
     job_say(arg, "%s", text);
 }
 
-static int making_apply(const struct job_call *call, const char *name, const struct bundle_values *values,
-                        struct k8s_client *client, struct err *err) {
-    const struct provision *p = call->arg;
+/* What its bundles are told. */
+struct making_values {
+    char pods[SPEC_NETWORK_BYTES], services[SPEC_NETWORK_BYTES], texts[PROVIDER_RANGES_MAX][ADDRESS_RANGE_TEXT_BYTES];
+    const char *addresses[PROVIDER_RANGES_MAX];
+    struct bundle_values values; /* borrows from the above */
+};
+
+static void making_fill_values(const struct cluster_spec *spec, const struct provider *provider, struct making_values *out) {
+    const struct address_ranges *ranges = &provider->service_addresses;
+    spec_network_format(&spec->pods, out->pods);
+    spec_network_format(&spec->services, out->services);
+    for (size_t i = 0; i < ranges->count; i++) {
+        address_range_format(&ranges->items[i], out->texts[i]);
+        out->addresses[i] = out->texts[i];
+    }
+    out->values = (struct bundle_values){.pod_network = out->pods,
+                                         .service_network = out->services,
+                                         .service_addresses = out->addresses,
+                                         .service_addresses_count = ranges->count};
+}
+
+/* `call` NULL: it is only read. */
+static int making_use_bundle(const struct provision *p, const char *name, const struct making_values *values,
+                             const struct job_call *call, struct k8s_client *client, struct err *err) {
     _cleanup_free_ char *folder = str_format("%s/%s", p->options.bundles, name);
     struct bundle bundle = {0};
-    int rc = folder ? kube_bundle_read(folder, values, &bundle, err) : err_set(err, ERR_NOMEM, "out of memory");
-    rc = rc ? rc : kube_bundle_apply(client, &bundle, making_tell, (void *)(uintptr_t)call, err);
+    int rc = folder ? kube_bundle_read(folder, &values->values, &bundle, err) : err_set(err, ERR_NOMEM, "out of memory");
+    if (!rc && call)
+        rc = kube_bundle_apply(client, &bundle, making_tell, (void *)(uintptr_t)call, err);
     bundle_done(&bundle);
     return rc;
 }
 
+static int making_use_bundles(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
+                              const struct job_call *call, struct k8s_client *client, struct err *err) {
+    struct making_values values;
+    making_fill_values(spec, provider, &values);
+    int rc = str_eq(spec->network, SPEC_NETWORK_BRIDGE) ? 0 : making_use_bundle(p, spec->network, &values, call, client, err);
+    return rc || !provider->service_addresses.count ? rc
+                                                    : making_use_bundle(p, MAKING_SERVICES_BUNDLE, &values, call, client, err);
+}
+
+int making_check_network(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
+                         struct err *err) {
+    struct err why = {0};
+    int rc = making_use_bundles(p, spec, provider, NULL, NULL, &why);
+    if (rc == ERR_NOT_FOUND) /* what is asked for is there; what it names is not */
+        why.code = rc = ERR_UNPROCESSABLE;
+    return err_move(err, rc, &why);
+}
+
 int making_apply_network(const struct job_call *call, const struct making *m, struct k8s_client *client, struct err *err) {
-    const struct address_ranges *ranges = &m->provider->service_addresses;
-    char pods[SPEC_NETWORK_BYTES], services[SPEC_NETWORK_BYTES], texts[PROVIDER_RANGES_MAX][ADDRESS_RANGE_TEXT_BYTES];
-    const char *addresses[PROVIDER_RANGES_MAX];
-    spec_network_format(&m->spec.pods, pods);
-    spec_network_format(&m->spec.services, services);
-    for (size_t i = 0; i < ranges->count; i++) {
-        address_range_format(&ranges->items[i], texts[i]);
-        addresses[i] = texts[i];
-    }
-    const struct bundle_values values = {.pod_network = pods,
-                                         .service_network = services,
-                                         .service_addresses = addresses,
-                                         .service_addresses_count = ranges->count};
-    int rc = str_eq(m->spec.network, SPEC_NETWORK_BRIDGE) ? 0 : making_apply(call, m->spec.network, &values, client, err);
-    return rc || !ranges->count ? rc : making_apply(call, MAKING_SERVICES_BUNDLE, &values, client, err);
+    return making_use_bundles(call->arg, &m->spec, m->provider, call, client, err);
 }
 
 /* -- the record -------------------------------------------------------------------------------------------------------------------- */

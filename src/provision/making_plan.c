@@ -11,8 +11,6 @@
 #include "secret.h"
 #include "str.h"
 
-#define BRIDGE_PREFIX 24U /* of the pods of one node */
-
 void making_plan_done(struct making_plan *plan) {
     free(STEAL(plan->endpoint));
     machine_list_done(&plan->machines);
@@ -43,7 +41,7 @@ static int plan_fill_endpoint(const struct provision *provision, const char *clu
 /* -- network `bridge` --------------------------------------------------------------------------------------------------------------- */
 
 static struct spec_network plan_pods_of(const struct cluster_spec *spec, size_t at) {
-    return (struct spec_network){spec->pods.address + ((uint32_t)at << (32 - BRIDGE_PREFIX)), BRIDGE_PREFIX};
+    return (struct spec_network){spec->pods.address + ((uint32_t)at << (32 - SPEC_POD_PREFIX)), SPEC_POD_PREFIX};
 }
 
 /* An order that does not change with the names, which a machine that is made anew gets another of. */

@@ -80,7 +80,7 @@ static int node_check_no_proxy(const char *text, const char *member, struct err 
 
 static int node_check_texts(const struct node_texts *texts, const char *member,
                             int (*check)(const char *text, const char *member, struct err *err), struct err *err) {
-    int rc = texts->count > NODE_TEXTS_MAX ? node_refuse(member, "there are more than 32", err) : 0;
+    int rc = texts->count > NODE_TEXTS_MAX ? node_refuse(member, "there are more than 64", err) : 0;
     for (size_t i = 0; i < texts->count && !rc; i++)
         rc = check(texts->items[i], member, err);
     return rc;
@@ -97,7 +97,7 @@ static int node_check_routes(const struct node_plan *plan, struct err *err) {
 
 /* -- the plan --------------------------------------------------------------------------------------------------------------- */
 
-static int node_check_version(const char *version, struct err *err) {
+int node_plan_check_version(const char *version, struct err *err) {
     int rc = name_check_kubernetes_version(version, err);
     if (rc || node_version_minor(version) >= NODE_MINOR_MIN)
         return rc;
@@ -127,7 +127,7 @@ static int node_check_network_card(const struct node_plan *plan, struct err *err
 
 static int node_check_cluster(const struct node_plan *plan, struct err *err) {
     int rc = node_check_label(plan->cluster_name, "cluster_name", err);
-    rc = rc ? rc : node_check_version(plan->kubernetes_version, err);
+    rc = rc ? rc : node_plan_check_version(plan->kubernetes_version, err);
     rc = rc ? rc : node_check_api(plan, err);
     rc = rc ? rc : node_check_network(plan->pod_network, "pod_network", err);
     rc = rc ? rc : node_check_network(plan->service_network, "service_network", err);

@@ -28,7 +28,7 @@ struct node_texts {
 };
 
 #define NODE_ROUTES_MAX 16U
-#define NODE_TEXTS_MAX 32U /* in each list */
+#define NODE_TEXTS_MAX 64U /* in each list */
 #define NODE_API_PORT 6443U
 
 /* All borrowed. Addresses are IPv4. */
@@ -69,5 +69,7 @@ struct node_plan {
 /* Checks each member, so that nothing in a plan can be taken for anything but itself where it is written down. ERR_UNPROCESSABLE naming the member. */
 int node_plan_check(const struct node_plan *plan, struct err *err);
 
+/* Whether clusters are made of this version, "1.36.3". ERR_UNPROCESSABLE. */
+int node_plan_check_version(const char *version, struct err *err);
 /* The minor number of a version: 36 of "1.36.3"; 0 of what is no version 1.x. */
 unsigned node_version_minor(const char *version);

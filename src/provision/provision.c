@@ -10,6 +10,7 @@
 #include "k8s.h"
 #include "k8s_objects.h"
 #include "kube_admin.h"
+#include "kubernetes.h"
 #include "log.h"
 #include "machine_store.h"
 #include "made_store.h"
@@ -18,8 +19,6 @@
 #include "provision_private.h"
 #include "query.h"
 #include "str.h"
-
-#define PROVISION_PARAMS_BYTES_MAX 16384U
 
 int provision_new(const struct provision_options *options, struct provision **out, struct err *err) {
     struct provision *p = calloc(1, sizeof(*p));
@@ -48,48 +47,125 @@ static int provision_check_name(const struct provision *p, const char *name, str
     return 0;
 }
 
-static int provision_check_networks(const struct cluster_spec *spec, const struct provider *provider, struct err *err) {
-    const struct spec_network nodes = {provider->node_gateway & provider_netmask(provider), (unsigned)provider->node_prefix};
-    const struct {
-        const char *name;
-        const struct spec_network *network;
-    } ours[] = {{"pod_network", &spec->pods}, {"service_network", &spec->services}};
+static unsigned provision_count_machines(const struct cluster_spec *spec) {
+    return spec->control_planes.count + spec->workers.count;
+}
+
+/* What else has addresses that machines, or their pods, send to. */
+static int provision_refuse_meeting(const char *name, const struct spec_network *ours, const char *whose,
+                                    const struct spec_network *theirs, struct err *err) {
     char a[SPEC_NETWORK_BYTES], b[SPEC_NETWORK_BYTES];
-    for (size_t i = 0; i < ARRAY_COUNT(ours); i++) {
-        if (!spec_network_meets(ours[i].network, &nodes))
-            continue;
-        spec_network_format(ours[i].network, a);
-        spec_network_format(&nodes, b);
-        (void)err_set(err, ERR_UNPROCESSABLE, "%s %s meets the network of the machines, %s", ours[i].name, a, b);
-        return err_remedy(err, "give another --pod-network or --service-network");
-    }
+    spec_network_format(ours, a);
+    spec_network_format(theirs, b);
+    (void)err_set(err, ERR_UNPROCESSABLE, "%s %s meets %s, %s", name, a, whose, b);
+    return err_remedy(err, "give another --pod-network or --service-network");
+}
+
+/* Addresses that no machine can have, or that are not sent on (RFC 6890). */
+static int provision_check_usable(const char *name, const struct spec_network *ours, struct err *err) {
+    static const struct spec_network unusable[] = {
+        {0, 8}, {UINT32_C(127) << 24, 8}, {UINT32_C(0xA9FE) << 16, 16}, {UINT32_C(7) << 29, 3}};
+    for (size_t i = 0; i < ARRAY_COUNT(unusable); i++)
+        if (spec_network_meets(ours, &unusable[i]))
+            return provision_refuse_meeting(name, ours, "addresses that no machine may have", &unusable[i], err);
     return 0;
 }
 
-static int provision_check_api_address(const struct cluster_spec *spec, const struct provider *provider, struct err *err) {
-    uint32_t address;
+/* kube-proxy refuses what is sent to an address of the network of Services that no Service has, and pods are behind the other one. */
+static int provision_check_name_servers(const char *name, const struct spec_network *ours, const struct provider *provider,
+                                        struct err *err) {
+    struct spec_network server = {.prefix = 32};
+    for (size_t i = 0; i < provider->node_dns.count; i++)
+        if (address_parse(provider->node_dns.items[i], &server.address) && spec_network_meets(ours, &server))
+            return provision_refuse_meeting(name, ours, "the name server of the machines", &server, err);
+    return 0;
+}
+
+static int provision_check_service_addresses(const char *name, const struct spec_network *ours, const struct provider *provider,
+                                             struct err *err) {
+    struct address_range all = {ours->address, ours->address | (uint32_t)((UINT64_C(1) << (32 - ours->prefix)) - 1)};
+    const struct address_ranges one = {.items = &all, .count = 1};
+    struct spec_network met = {.prefix = 32};
+    if (!address_ranges_meet(&one, &provider->service_addresses, &met.address))
+        return 0;
+    return provision_refuse_meeting(name, ours, "service_addresses of the provider", &met, err);
+}
+
+static int provision_check_network(const char *name, const struct spec_network *ours, const struct provider *provider,
+                                   struct err *err) {
+    const struct spec_network nodes = {provider->node_gateway & provider_netmask(provider), (unsigned)provider->node_prefix};
+    if (spec_network_meets(ours, &nodes))
+        return provision_refuse_meeting(name, ours, "the network of the machines", &nodes, err);
+    int rc = provision_check_usable(name, ours, err);
+    rc = rc ? rc : provision_check_name_servers(name, ours, provider, err);
+    return rc ? rc : provision_check_service_addresses(name, ours, provider, err);
+}
+
+/* Each node takes a part of the network of pods, and each route of network `bridge` stands in every machine. */
+static int provision_check_room(const struct cluster_spec *spec, struct err *err) {
+    const unsigned wanted = provision_count_machines(spec), room = 1U << (SPEC_POD_PREFIX - spec->pods.prefix);
+    char pods[SPEC_NETWORK_BYTES];
+    spec_network_format(&spec->pods, pods);
+    if (wanted > room) {
+        (void)err_set(err, ERR_UNPROCESSABLE, "pod_network %s has room for %u machines, not %u: each takes a /%u", pods, room,
+                      wanted, SPEC_POD_PREFIX);
+        return err_remedy(err, "give a larger --pod-network");
+    }
+    if (!str_eq(spec->network, SPEC_NETWORK_BRIDGE) || wanted <= NODE_ROUTES_MAX + 1)
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "the network " SPEC_NETWORK_BRIDGE " holds at most %u machines, not %u",
+                  NODE_ROUTES_MAX + 1, wanted);
+    return err_remedy(err, "ask for fewer, or for --network " SPEC_NETWORK_DEFAULT);
+}
+
+static int provision_check_networks(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
+                                    struct err *err) {
+    int rc = provision_check_network("pod_network", &spec->pods, provider, err);
+    rc = rc ? rc : provision_check_network("service_network", &spec->services, provider, err);
+    rc = rc ? rc : provision_check_room(spec, err);
+    return rc ? rc : making_check_network(p, spec, provider, err);
+}
+
+static int provision_count_free(const struct provision *p, const struct provider *provider, const struct address_ranges *ranges,
+                                uint64_t *count, struct err *err) {
+    const struct address_pool pool = {.vcenter_id = provider->vcenter_id,
+                                      .network = provider->places[PROVIDER_NETWORK].moref,
+                                      .ranges = ranges,
+                                      .provider = provider->name};
+    return address_store_count_free(p->options.runtime->store, &pool, count, err);
+}
+
+static int provision_check_api_address(const struct provision *p, const struct cluster_spec *spec,
+                                       const struct provider *provider, struct err *err) {
+    struct address_range only;
+    const struct address_ranges one = {.items = &only, .count = 1};
+    uint64_t there = 0;
     if (spec->api_external)
         return 0;
     if (!provider->api_addresses.count) {
         (void)err_set(err, ERR_UNPROCESSABLE, "the provider %s has no addresses for APIs", provider->name);
         return err_remedy(err, "add api_addresses to it, or give --api-external");
     }
-    if (!spec->api_address ||
-        (address_parse(spec->api_address, &address) && address_ranges_has(&provider->api_addresses, address)))
-        return 0;
-    return err_set(err, ERR_UNPROCESSABLE, "%s is not among the api_addresses of the provider %s", spec->api_address,
-                   provider->name);
+    if (spec->api_address &&
+        (!address_parse(spec->api_address, &only.first) || !address_ranges_has(&provider->api_addresses, only.first)))
+        return err_set(err, ERR_UNPROCESSABLE, "%s is not among the api_addresses of the provider %s", spec->api_address,
+                       provider->name);
+    only.last = only.first;
+    int rc = provision_count_free(p, provider, spec->api_address ? &one : &provider->api_addresses, &there, err);
+    if (rc || there)
+        return rc;
+    if (spec->api_address)
+        (void)err_set(err, ERR_UNPROCESSABLE, "another cluster has the address %s", spec->api_address);
+    else
+        (void)err_set(err, ERR_UNPROCESSABLE, "other clusters have all api_addresses of the provider %s", provider->name);
+    return err_remedy(err, "choose another one, or add some to the provider; one that was given back is free after ten minutes");
 }
 
 static int provision_check_addresses(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
                                      struct err *err) {
-    const struct address_pool pool = {.vcenter_id = provider->vcenter_id,
-                                      .network = provider->places[PROVIDER_NETWORK].moref,
-                                      .ranges = &provider->node_addresses,
-                                      .provider = provider->name};
-    const unsigned wanted = spec->control_planes.count + spec->workers.count;
+    const unsigned wanted = provision_count_machines(spec);
     uint64_t there = 0;
-    int rc = address_store_count_free(p->options.runtime->store, &pool, &there, err);
+    int rc = provision_count_free(p, provider, &provider->node_addresses, &there, err);
     if (rc || there >= wanted)
         return rc;
     (void)err_set(err, ERR_UNPROCESSABLE, "%u machines need an address each, and the provider %s has %llu left", wanted,
@@ -100,8 +176,8 @@ static int provision_check_addresses(const struct provision *p, const struct clu
 static int provision_check_wanted(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
                                   struct err *err) {
     int rc = provision_check_name(p, spec->name, err);
-    rc = rc ? rc : provision_check_networks(spec, provider, err);
-    rc = rc ? rc : provision_check_api_address(spec, provider, err);
+    rc = rc ? rc : provision_check_networks(p, spec, provider, err);
+    rc = rc ? rc : provision_check_api_address(p, spec, provider, err);
     return rc ? rc : provision_check_addresses(p, spec, provider, err);
 }
 
@@ -178,9 +254,33 @@ static bool provision_is_its(const struct job *job) {
     return str_eq(job->kind, PROVISION_CREATE_JOB) || str_eq(job->kind, PROVISION_DELETE_JOB);
 }
 
+static int provision_set_canceled(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
+    (void)arg;
+    (void)parts;
+    record->state = CLUSTER_FAILED;
+    return str_replace(&record->state_reason, "its deletion was canceled", err);
+}
+
+static int provision_set_kept(void *arg, struct cluster *record, unsigned *parts, struct err *err) {
+    int rc = provision_set_canceled(arg, record, parts, err);
+    record->state = CLUSTER_UNKNOWN; /* Kubernetes itself says how much of it is left */
+    return rc;
+}
+
+static bool provision_is_connected(const struct provision *p, const char *cluster_id) {
+    struct kube_connection *there = NULL;
+    struct err why = {0};
+    int rc = kubernetes_load(p->options.kubernetes, cluster_id, &there, &why);
+    kube_connection_free(there);
+    return !rc;
+}
+
+/* Of a creation that was canceled no record is left. */
 void provision_note_end(struct provision *p, const struct job *job) {
     if (job->state == JOB_FAILED && provision_is_its(job))
         provision_change(p, job, provision_set_failed);
+    else if (job->state == JOB_CANCELED && str_eq(job->kind, PROVISION_DELETE_JOB))
+        provision_change(p, job, provision_is_connected(p, job->object_id) ? provision_set_kept : provision_set_canceled);
 }
 
 static int provision_set_working(void *arg, struct cluster *record, unsigned *parts, struct err *err) {

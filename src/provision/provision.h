@@ -68,7 +68,8 @@ int provision_delete(struct provision *provision, struct jobs *jobs, const char 
 /* The clusters that were made, by name. *out (uninitialised) is given back by made_name_list_done. Blocks for the database. */
 int provision_list_made(const struct provision *provision, struct made_name_list *out, struct err *err);
 
-/* After a job has ended: a cluster that it did not finish is `failed`, and says why. Blocks. Errors are logged. */
+/* After a job has ended: a cluster that it did not finish is `failed`, and says why; one whose deletion was canceled is what Kubernetes says of it, where kaasd is connected
+ * still. Blocks. Errors are logged. */
 void provision_note_end(struct provision *provision, const struct job *job);
 /* Before such a job goes on: the cluster is `creating` or `deleting` again. Blocks. Errors are logged. */
 void provision_note_retry(struct provision *provision, const struct job *job);

@@ -21,7 +21,7 @@
 #define MEMORY_MIB_MAX (4096U * 1024U)
 #define PODS_DEFAULT "10.244.0.0/16"
 #define SERVICES_DEFAULT "10.96.0.0/12"
-#define PODS_PREFIX_MAX 22U /* each node takes a /24 of it */
+#define PODS_PREFIX_MAX 22U
 #define SERVICES_PREFIX_MIN 12U
 #define SERVICES_PREFIX_MAX 24U
 #define HOST_PORT_BYTES 260U
@@ -161,7 +161,7 @@ static int spec_check_host_port(const char *text, struct err *err) {
     const char *colon = strrchr(text, ':');
     int64_t port = 0;
     const size_t n = colon ? (size_t)(colon - text) : 0;
-    if (!n || n >= sizeof(host) || !str_to_i64(colon + 1, 1, 65535, &port))
+    if (!n || n >= sizeof(host) || memchr(text, ':', n) || !str_to_i64(colon + 1, 1, 65535, &port))
         return err_set(err, ERR_UNPROCESSABLE, "api_external must be HOST:PORT, such as api.prod.example.com:6443");
     memcpy(host, text, n);
     host[n] = '\0';

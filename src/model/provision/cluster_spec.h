@@ -17,6 +17,7 @@
 #define SPEC_NETWORK_DEFAULT "kube-router"
 #define SPEC_NETWORK_BRIDGE \
     "bridge" /* the network of pods without a program for it: a bridge on each machine, and routes between them; no NetworkPolicy */
+#define SPEC_POD_PREFIX 24U /* of the pods of one node: the default of kube-controller-manager, --node-cidr-mask-size-ipv4 */
 
 /* What machines of one role are like. */
 struct spec_machines {

@@ -223,10 +223,11 @@ static int job_add_due(const struct db_row *row, void *arg, struct err *err) {
 
 int job_store_list_active(struct store *store, struct job_dues *out, struct err *err) {
     *out = (struct job_dues){0};
-    int rc = store_query(store,
-                         "SELECT id, generation, COALESCE(owner = ?, FALSE), lease_until_ms > " DB_NOW_MS ", is_cancel_asked, kind"
-                         " FROM jobs WHERE " IS_ACTIVE " ORDER BY created_at_ms, id",
-                         DB_ARGS(db_text(store_replica_name(store))), "tiiiit", job_add_due, out, err);
+    int rc =
+        store_query(store,
+                    "SELECT id, generation, COALESCE(owner = ?, FALSE), lease_until_ms > " DB_NOW_MS ", is_cancel_asked, kind"
+                    " FROM jobs WHERE " IS_ACTIVE " ORDER BY created_at_ms, id",
+                    DB_ARGS(db_text(store_replica_name(store))), "tiiiit", job_add_due, out, err);
     if (rc)
         job_dues_done(out);
     return rc;

@@ -476,8 +476,7 @@ int registration_register(struct link *link, const struct register_request *requ
 
 /* The login by which its clusters are made, and deleted, would be gone. */
 static int step_check_unprovided(struct registration_work *w, struct err *err) {
-    return w->leaving->leaves_providers ? 0
-                                        : vcenter_store_check_unprovided(w->env->options.runtime->store, w->vc.id, err);
+    return w->leaving->leaves_providers ? 0 : vcenter_store_check_unprovided(w->env->options.runtime->store, w->vc.id, err);
 }
 
 static int step_check_leaving(struct registration_work *w, struct err *err) {
@@ -602,10 +601,10 @@ static int registration_step_look_back(struct registration_work *w, struct err *
 int registration_unregister(struct link *link, const struct unregister_request *request, struct registration_report *report,
                             struct err *err) {
     static registration_step *const steps[] = {
-        registration_step_load, step_check_unprovided, step_sign_in,       step_find_record,
-        step_find_alarm,        step_require_record,   step_check_owner,   step_check_leaving,
-        step_describe_leaving,  step_begin_operation,  step_note_leaving,  step_remove_record,
-        step_remove_role,       step_remove_alarm,     registration_step_forget, registration_step_look_back,
+        registration_step_load,      step_check_unprovided, step_sign_in,       step_find_record,      step_find_alarm,
+        step_require_record,         step_check_owner,      step_check_leaving, step_describe_leaving, step_begin_operation,
+        step_note_leaving,           step_remove_record,    step_remove_role,   step_remove_alarm,     registration_step_forget,
+        registration_step_look_back,
     };
     _cleanup_done_(registration_report_done) struct registration_report unused = {0};
     struct registration_work w = {.link = link,

@@ -4,14 +4,18 @@ The vCenter's control port plays the guests. None of them becomes a node here: w
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from env import search
 from env.full import World
 from env.logins import until, wait_connected
 from env.places import TOP
@@ -25,6 +29,7 @@ RECORD = "look whether it can be built, and enter it in the list"
 BOOT = "start the machine, until it is a node: control plane 1"
 NOBODY = "00000000-0000-4000-8000-000000000000"
 FAULT = re.compile(r'^NODE_FAULT\(\w+, "([^"]+)", ([01]), "([^"]+)", "(.*)"\)$', re.M)
+OPTIONS = {"kubernetes": {"allowed_networks": ["127.77.0.0/24"], "bundles": str(TOP / "etc/bundles")}}
 RUNNING = ("queued", "running", "undoing")
 
 
@@ -133,7 +138,7 @@ class Place(Jobs):
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with World("create", options={"kubernetes": {"allowed_networks": ["127.77.0.0/24"]}}) as whole:
+    with World("create", options=OPTIONS) as whole:
         prepare(whole)
         yield whole
 
@@ -163,6 +168,16 @@ def place(made: Place) -> Iterator[Place]:
     assert made.left() == {}
 
 
+@pytest.fixture
+def alone() -> Iterator[Place]:
+    """Of a world of its own."""
+    with World("alone", options=OPTIONS) as whole:
+        prepare(whole)
+        place = Place(whole)
+        yield place
+        place.guests.stop()
+
+
 # -- what is refused at once ---------------------------------------------------------------------------------------------------------
 
 
@@ -187,6 +202,15 @@ def place(made: Place) -> Iterator[Place]:
     (["--api-address", "10.9.0.99"], "10.9.0.99 is not among the api_addresses of the provider east"),
     (["--api-address", "10.9.0.10", "--api-external", "api.example.com:6443"], "give api_address or api_external, not both"),
     (["--api-external", "api.example.com"], "api_external must be HOST:PORT, such as api.prod.example.com:6443"),
+    (["--api-external", "::1:6443"], "api_external must be HOST:PORT, such as api.prod.example.com:6443"),
+    (["--pod-network", "10.244.0.0/22", "--workers", "4"],
+     "pod_network 10.244.0.0/22 has room for 4 machines, not 5: each takes a /24; give a larger --pod-network"),
+    (["--network", "bridge", "--workers", "17"],
+     "the network bridge holds at most 17 machines, not 18; ask for fewer, or for --network kube-router"),
+    *[(["--pod-network", network], f"pod_network {network} meets addresses that no machine may have, {met}; "
+       "give another --pod-network or --service-network")
+      for network, met in (("0.0.0.0/8", "0.0.0.0/8"), ("127.1.0.0/16", "127.0.0.0/8"), ("169.254.0.0/16", "169.254.0.0/16"),
+                           ("224.0.0.0/8", "224.0.0.0/3"), ("255.0.0.0/8", "224.0.0.0/3"))],
 ])
 def test_what_cannot_be_made_is_refused(place: Place, words: list[str], said: str) -> None:
     assert place.not_created("--provider", "east", *words) == said
@@ -206,6 +230,48 @@ def test_providers_that_are_not_there(place: Place) -> None:
     place.put(api_addresses=None)
     assert place.not_created("--provider", "east") == "the provider east has no addresses for APIs; " \
         "add api_addresses to it, or give --api-external"
+
+
+def test_networks_that_hold_what_machines_send_to(place: Place) -> None:
+    place.put(nodes__dns=["fd00::53", "10.100.0.53"])
+    assert place.not_created("--provider", "east") == "service_network 10.96.0.0/12 meets the name server of the machines, " \
+        "10.100.0.53/32; give another --pod-network or --service-network"
+    place.put(service_addresses=["10.244.7.0/28"])
+    assert place.not_created("--provider", "east") == "pod_network 10.244.0.0/16 meets service_addresses of the provider, " \
+        "10.244.7.0/32; give another --pod-network or --service-network"
+
+
+def test_networks_that_nobody_has_made(place: Place) -> None:
+    said = place.not_created("--provider", "east", "--network", "nowhere")
+    assert "nowhere" in said and said.endswith("a bundle has bundle.yaml, manifests and SHA256SUMS: "
+                                               "/usr/local/share/doc/kaas/admin/network.md")
+
+
+def test_an_address_that_another_cluster_has(place: Place) -> None:
+    _, job_id = place.create()
+    place.until_working(job_id)
+    then = "; choose another one, or add some to the provider; one that was given back is free after ten minutes"
+    wanted = ("cluster", "create", "test", "--provider", "east", "--no-wait")
+    assert place.refused(*wanted) == "other clusters have all api_addresses of the provider east" + then
+    assert place.refused(*wanted, "--api-address", "10.9.0.10") == "another cluster has the address 10.9.0.10" + then
+    assert place.jobs() == [job_id]
+
+
+def test_two_of_one_name_at_once(place: Place) -> None:
+    """Neither is in the list yet while the other one is judged: one of them gets the name."""
+    rule = place.control.plan_tasks("CloneVM_Task", hold_at=10)
+    held = place.control.hold("HasPrivilegeOnEntities", executed=False)
+    begun = [place.create()[1] for _ in range(2)]
+    place.control.await_held(held, 2)
+    place.control.release(held)
+    until(lambda: len([job_id for job_id in begun if place.job(job_id)["state"] == "failed"]) == 1, "one that fails")
+    (loser,) = place.jobs("failed")
+    assert place.job(loser)["reason"] == f"{RECORD}: a cluster named \"prod\" exists already"
+    place.control.await_tasks(rule)
+    assert len(list(place.admin.items("/v2/clusters"))) == 1 and len(place.query("SELECT id FROM machines")) == 1
+    place.end(loser)
+    assert len(list(place.admin.items("/v2/clusters"))) == 1 and len(place.query("SELECT id FROM machines")) == 1
+    place.control.release_tasks(rule)
 
 
 def test_a_name_that_is_taken(place: Place) -> None:
@@ -262,6 +328,20 @@ def test_a_release_that_the_template_has_not(place: Place) -> None:
     assert place.failed("--kubernetes-version", "1.35.0") == \
         f"{RECORD}: the template of the provider east has Kubernetes 1.36.3, not 1.35.0\n" \
         "remedy: name a template with that release in the provider, or leave the version out"
+
+
+def test_a_release_that_is_too_old(place: Place) -> None:
+    place.control.create_template("domain-c7", "old-node", disks_gb=[20], nics=["VM Network"],
+                                  extra_config={"guestinfo.kaas.node": '{"contract":1,"kubernetes":"v1.28.9"}'})
+    place.put(template="old-node")
+    assert place.failed() == f"{RECORD}: kubernetes_version: 1.28.9 is older than 1.29, the first that clusters are made of"
+    assert place.left() == {}
+
+
+def test_as_many_as_a_provider_may_have_reach_the_machine(place: Place) -> None:
+    place.put(proxy={"http": "http://10.9.0.3:3128", "no_proxy": [f"host-{i}.example.com" for i in range(64)]})
+    _, job_id = place.create()
+    place.until_working(job_id)
 
 
 def test_sources_that_are_no_template(place: Place) -> None:
@@ -353,6 +433,66 @@ def test_only_administrators(place: Place) -> None:
     assert not list(stranger.items("/v2/jobs"))
 
 
+# -- guests that lie -----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_an_evil_guest_says_is_shown_tamed(place: Place) -> None:
+    place.guests.say = lambda vm, address: good(vm, address)[:1]
+    cluster_id, job_id = place.create()
+    place.wait_line(job_id, "it looks whether it can become a node")
+    (vm,) = place.built()
+    said = {"guestinfo.kaas.phase": "join\n\x1b[31m", "guestinfo.kaas.error": "no-route: \u202ered\x07\x1b[2J " + "A" * 60000}
+    place.control.guest_says(vm["moid"], guestinfo=said)
+    place.wait_line(job_id, "AAAA")
+    assert all(len(line) <= 600 and line.isprintable() for line in place.told(job_id)), place.told(job_id)
+    assert place.ctl.ok("job", "show", job_id).replace("\n", "").isprintable()
+    other = [{"mac": vm["nics"][0]["mac"], "addresses": ["10.9.0.29/24", "10.9.0.10/24"]}]
+    place.control.guest_says(vm["moid"], ip_address="10.9.0.29", net=other,
+                             guestinfo={"guestinfo.kaas.phase": "done", "guestinfo.kaas.error": "{\"done\": "})
+    place.wait_line(job_id, f"{vm['name']} does not report its address 10.9.0.20 yet; VMware Tools report 10.9.0.29, 10.9.0.10")
+    assert place.record(cluster_id)["state"] == "creating"
+    place.end(job_id)
+    assert place.left() == {}
+
+
+# -- what is secret ------------------------------------------------------------------------------------------------------------------
+
+
+def secrets_of(userdata: str) -> set[bytes]:
+    """The token of a machine, and its keys."""
+    plain = gzip.decompress(base64.b64decode(userdata)).decode()
+    (token,) = set(re.findall(r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b", plain))
+    keys = re.findall(r"-----BEGIN [A-Z ]*PRIVATE KEY-----\\n(.{60})", plain)
+    assert len(keys) == 4
+    return {token.partition(".")[2].encode(), *(key[-30:].encode() for key in keys), userdata[2000:2060].encode()}
+
+
+def test_no_key_is_told(place: Place) -> None:
+    place.guests.seen_userdata.clear()
+    _, job_id = place.create()
+    place.until_working(job_id)
+    (userdata,) = place.guests.seen_userdata
+    needles, world = secrets_of(userdata), place.world
+    told = json.dumps(place.job(job_id)) + "".join(place.told(job_id)) + json.dumps(list(place.admin.items("/v2/audit")))
+    assert search.find(told.encode(), needles, "what is told") == []
+    assert search.database(world.db, needles) + search.folder(world.kaasd.folder, needles) == []
+    for log in sorted(Path(world.scratch.log).glob("kaasd*")):
+        assert search.find(log.read_bytes(), needles, str(log)) == []
+
+
+@pytest.mark.users_build("memory images: a sanitizer keeps what was freed")
+def test_no_key_is_kept(alone: Place) -> None:
+    alone.guests.say = ill("init-failed: no")
+    _, job_id = alone.create()
+    alone.wait(job_id, "failed")
+    (userdata,) = alone.guests.seen_userdata
+    needles = secrets_of(userdata)
+    alone.end(job_id)
+    assert alone.world.kaasd.process
+    pid = alone.world.kaasd.process.pid
+    until(lambda: not search.memory(pid, needles), "a memory without them")
+
+
 # -- what is left --------------------------------------------------------------------------------------------------------------------
 
 
@@ -414,6 +554,25 @@ def test_deleting_while_the_creation_runs(place: Place) -> None:
         f"wait for it, or end it: kaasctl job watch {job_id}, kaasctl job cancel {job_id}"
 
 
+def test_a_deletion_that_is_canceled_is_begun_again(place: Place) -> None:
+    """What it has removed is gone; the list does not say for ever that it is being deleted."""
+    place.guests.say = ill("init-failed: no")
+    cluster_id, job_id = place.create(workers={"count": 1})
+    place.wait(job_id, "failed")
+    rule = place.control.plan_tasks("Destroy_Task", hold_at=10)
+    deleting = place.delete(cluster_id)
+    place.control.await_tasks(rule)
+    until(lambda: place.record(cluster_id)["state"] == "deleting", "the state deleting")
+    place.order(deleting, "cancel")
+    place.control.release_tasks(rule)
+    place.wait(deleting, "canceled")
+    record = until(lambda: (one := place.record(cluster_id))["state"] != "deleting" and one, "another state")
+    assert (record["state"], record["state_reason"]) == ("failed", "its deletion was canceled")
+    place.order(deleting, "retry")
+    place.wait(deleting, "done")
+    assert place.left() == {}
+
+
 def test_nobody_deletes_the_wrong_one(place: Place) -> None:
     cluster_id, job_id = place.create()
     place.until_working(job_id)
@@ -447,6 +606,9 @@ def test_nothing_is_removed_from_under_a_cluster(place: Place) -> None:
         "delete it first: kaasctl cluster delete prod"
     assert place.refused("vcenter", "rm", "East", "--yes") == \
         "the provider east builds at this vCenter; remove it first: kaasctl provider remove east"
+    assert place.refused("vcenter", "unregister", "East", "--yes") == \
+        "the provider east builds at this vCenter; remove it first: kaasctl provider remove east"
+    assert place.refused("vcenter", "unregister", "East", "--dry-run").startswith("the provider east builds at this vCenter")
     assert place.admin.get("/v2/providers/east")["clusters"] == [{"id": cluster_id, "name": "prod"}]
     assert re.search(r"^Clusters +prod$", place.ctl.ok("provider", "show", "east"), re.M)
 
@@ -462,6 +624,22 @@ def test_uninstalling_stops_at_clusters_that_were_made(place: Place) -> None:
         assert said.stderr.rstrip("\n") == "kaasctl: 1 Kubernetes cluster was made by KaaS, nothing was changed: prod; " \
             "delete it first: kaasctl cluster delete prod; with --force its machines stay, and its keys are lost"
     assert "machines of Kubernetes cluster prod" in place.ctl.ok("uninstall", "--records").splitlines()
+
+
+def test_uninstalling_by_force_goes_past_them(alone: Place) -> None:
+    """Their machines stay, and are named; a provider alone holds nobody up."""
+    alone.guests.say = ill("init-failed: no")
+    _, job_id = alone.create()
+    alone.wait(job_id, "failed")
+    who = alone.world.vcenter.admin
+    words = ("uninstall", "--user", who.login, "--password-file", "-", "--yes", "--force")
+    said = alone.ctl.run(*words, stdin=f"{who.password}\n")
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "made by KaaS with the provider east: its machines STAY, and its keys are lost" in said.stdout
+    assert "kaasctl: the machines of Kubernetes cluster prod stay at the vCenter, in the folder prod where the provider east says" \
+        in said.stderr
+    assert "vCenter East: extension com.cisco.kaas removed" in said.stdout
+    assert len(alone.built()) == 1 and alone.control.extensions().keys().isdisjoint({"com.cisco.kaas"})
 
 
 # -- kaasd is killed -----------------------------------------------------------------------------------------------------------------
