@@ -203,7 +203,8 @@ static int create_check(struct job_call *call, struct making *m, struct err *err
     const struct provision *p = call->arg;
     const struct provider_need need = {.machines = m->spec.control_planes.count + m->spec.workers.count};
     struct provider_check check = {0};
-    int rc = providers_check(p->options.providers, m->provider, &need, &check, err);
+    int rc = making_check_services(p, &m->spec, m->provider, err); /* two may have been judged at once */
+    rc = rc ? rc : providers_check(p->options.providers, m->provider, &need, &check, err);
     rc = rc ? rc : create_judge(call, &check, err);
     rc = rc ? rc : create_choose_version(m, check.kubernetes_version, err);
     provider_check_done(&check);

@@ -164,8 +164,8 @@ struct making_values {
     struct bundle_values values; /* borrows from the above */
 };
 
-static void making_fill_values(const struct cluster_spec *spec, const struct provider *provider, struct making_values *out) {
-    const struct address_ranges *ranges = &provider->service_addresses;
+static void making_fill_values(const struct cluster_spec *spec, struct making_values *out) {
+    const struct address_ranges *ranges = &spec->service_addresses;
     spec_network_format(&spec->pods, out->pods);
     spec_network_format(&spec->services, out->services);
     for (size_t i = 0; i < ranges->count; i++) {
@@ -190,26 +190,59 @@ static int making_use_bundle(const struct provision *p, const char *name, const 
     return rc;
 }
 
-static int making_use_bundles(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
-                              const struct job_call *call, struct k8s_client *client, struct err *err) {
+static int making_use_bundles(const struct provision *p, const struct cluster_spec *spec, const struct job_call *call,
+                              struct k8s_client *client, struct err *err) {
     struct making_values values;
-    making_fill_values(spec, provider, &values);
+    making_fill_values(spec, &values);
     int rc = str_eq(spec->network, SPEC_NETWORK_BRIDGE) ? 0 : making_use_bundle(p, spec->network, &values, call, client, err);
-    return rc || !provider->service_addresses.count ? rc
-                                                    : making_use_bundle(p, MAKING_SERVICES_BUNDLE, &values, call, client, err);
+    return rc || !spec->service_addresses.count ? rc : making_use_bundle(p, MAKING_SERVICES_BUNDLE, &values, call, client, err);
 }
 
-int making_check_network(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
-                         struct err *err) {
+int making_check_network(const struct provision *p, const struct cluster_spec *spec, struct err *err) {
     struct err why = {0};
-    int rc = making_use_bundles(p, spec, provider, NULL, NULL, &why);
+    int rc = making_use_bundles(p, spec, NULL, NULL, &why);
     if (rc == ERR_NOT_FOUND) /* what is asked for is there; what it names is not */
         why.code = rc = ERR_UNPROCESSABLE;
     return err_move(err, rc, &why);
 }
 
 int making_apply_network(const struct job_call *call, const struct making *m, struct k8s_client *client, struct err *err) {
-    return making_use_bundles(call->arg, &m->spec, m->provider, call, client, err);
+    return making_use_bundles(call->arg, &m->spec, call, client, err);
+}
+
+/* -- addresses of its Services ------------------------------------------------------------------------------------------------------- */
+
+static bool making_is_near(const struct provider *a, const struct provider *b) {
+    return str_eq(a->vcenter_id, b->vcenter_id) && str_eq(a->places[PROVIDER_NETWORK].moref, b->places[PROVIDER_NETWORK].moref);
+}
+
+/* Speakers of two clusters would both answer for an address. */
+static int making_compare_services(const struct provision *p, const char *other_id, const struct cluster_spec *spec,
+                                   const struct provider *provider, struct err *err) {
+    _cleanup_making_ struct making other = {0};
+    struct err why = {0};
+    uint32_t address;
+    char text[ADDRESS_TEXT_BYTES];
+    int rc = making_load(p, other_id, &other, &why);
+    if (rc == ERR_NOT_FOUND) /* it has just gone */
+        return 0;
+    if (rc)
+        return err_move(err, rc, &why);
+    if (!making_is_near(provider, other.provider) ||
+        !address_ranges_meet(&spec->service_addresses, &other.spec.service_addresses, &address))
+        return 0;
+    address_format(address, text);
+    (void)err_set(err, ERR_UNPROCESSABLE, "the cluster \"%s\" has %s for its Services already", other.spec.name, text);
+    return err_remedy(err, "say which of service_addresses this one gets: --service-addresses FIRST-LAST, or \"\" for none");
+}
+
+int making_check_services(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
+                          struct err *err) {
+    _cleanup_done_(made_name_list_done) struct made_name_list made = {0};
+    int rc = spec->service_addresses.count ? made_store_list_names(making_store(p), &made, err) : 0;
+    for (size_t i = 0; i < made.count && !rc; i++)
+        rc = making_compare_services(p, made.items[i].cluster_id, spec, provider, err);
+    return rc;
 }
 
 /* -- the record -------------------------------------------------------------------------------------------------------------------- */

@@ -47,9 +47,9 @@ struct job_kind provision_create_kind(struct provision *provision);
 struct provision_begun {
     char cluster_id[UUID_TEXT_BYTES], job_id[UUID_TEXT_BYTES];
 };
-/* Judges what is wanted against its provider, and begins the job that makes it. Nothing is asked of the vCenter here. Blocks for the database. ERR_UNPROCESSABLE: no such
+/* Judges what is wanted against its provider, fills in the addresses of its Services, and begins the job that makes it. Nothing is asked of the vCenter here. Blocks for the database. ERR_UNPROCESSABLE: no such
  * provider, not enough addresses, networks that meet; ERR_EXISTS: a cluster of this name. */
-int provision_create(struct provision *provision, struct jobs *jobs, const struct cluster_spec *wanted, const struct actor *actor,
+int provision_create(struct provision *provision, struct jobs *jobs, struct cluster_spec *wanted, const struct actor *actor,
                      struct provision_begun *out, struct err *err);
 
 /* -- deleting --------------------------------------------------------------------------------------------------------------- */

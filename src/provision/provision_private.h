@@ -47,9 +47,11 @@ int making_open_client(struct provision *provision, const char *cluster_id, stru
 int making_remove_member(const struct provision *provision, const struct machine *machine, struct err *err);
 
 /* Whether the bundles of its network, and of addresses for its Services, are there and whole. ERR_UNPROCESSABLE naming the bundle; ERR_NOMEM. */
-int making_check_network(const struct provision *provision, const struct cluster_spec *spec, const struct provider *provider,
-                         struct err *err);
-/* Applies the bundles of its network, and of addresses for its Services where the provider has some. Errors of bundles.h. */
+int making_check_network(const struct provision *provision, const struct cluster_spec *spec, struct err *err);
+/* Whether no other cluster in the same network has an address of its Services. ERR_UNPROCESSABLE naming both; errors of the store. */
+int making_check_services(const struct provision *provision, const struct cluster_spec *spec, const struct provider *provider,
+                          struct err *err);
+/* Applies the bundles of its network, and of addresses for its Services where it has some. Errors of bundles.h. */
 int making_apply_network(const struct job_call *call, const struct making *m, struct k8s_client *client, struct err *err);
 
 /* Changes members of the record in the job's name. One that is gone is no error. */

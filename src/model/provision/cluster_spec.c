@@ -10,6 +10,7 @@
 
 #include "names.h"
 #include "net_addr.h"
+#include "provider.h"
 #include "str.h"
 
 #define DEFAULT_CPUS 2U
@@ -35,6 +36,8 @@ void cluster_spec_done(struct cluster_spec *spec) {
     free(STEAL(spec->network));
     free(STEAL(spec->api_address));
     free(STEAL(spec->api_external));
+    free(STEAL(spec->service_addresses.items));
+    spec->service_addresses.count = 0;
 }
 
 static uint32_t spec_network_mask(unsigned prefix) {
@@ -85,7 +88,7 @@ static int spec_read_number(const json_t *object, const char *where, const char 
     JSON_MEMBERS(ASKS_(STRING, "name"), ASKS_(STRING, "provider"), JSON_TAKES_NULL(STRING, "kubernetes_version"),              \
                  JSON_TAKES(OBJECT, "control_planes"), JSON_TAKES(OBJECT, "workers"), JSON_TAKES(STRING, "pod_network"),       \
                  JSON_TAKES(STRING, "service_network"), JSON_TAKES(STRING, "network"), JSON_TAKES_NULL(STRING, "api_address"), \
-                 JSON_TAKES_NULL(STRING, "api_external"))
+                 JSON_TAKES_NULL(STRING, "api_external"), JSON_TAKES(ARRAY, "service_addresses"))
 #define SPEC_MACHINES_MEMBERS \
     JSON_MEMBERS(JSON_TAKES(INTEGER, "count"), JSON_TAKES(INTEGER, "cpus"), JSON_TAKES(INTEGER, "memory_mib"))
 
@@ -179,6 +182,36 @@ static int spec_check_api(const struct cluster_spec *spec, struct err *err) {
     return 0;
 }
 
+static int spec_read_range(const json_t *value, struct address_range *out, struct err *err) {
+    const char *text = json_string_value(value);
+    struct err why = {0};
+    if (!text)
+        return err_set(err, ERR_UNPROCESSABLE, "service_addresses is a list of texts, such as 10.9.0.192/28");
+    if (!address_range_parse(text, out, &why))
+        return 0;
+    (void)err_set(err, ERR_UNPROCESSABLE, "service_addresses: %s", why.text);
+    return err_remedy(err, "%s", why.remedy);
+}
+
+static int spec_read_service_addresses(const json_t *object, struct cluster_spec *out, struct err *err) {
+    const json_t *list = json_object_get(object, "service_addresses"), *value;
+    struct address_ranges *ranges = &out->service_addresses;
+    uint32_t common;
+    size_t i;
+    int rc = 0;
+    out->has_service_addresses = list != NULL;
+    if (json_array_size(list) > PROVIDER_RANGES_MAX)
+        return err_set(err, ERR_UNPROCESSABLE, "service_addresses has more than %u ranges", PROVIDER_RANGES_MAX);
+    ranges->items = calloc(json_array_size(list) + 1, sizeof(*ranges->items));
+    if (!ranges->items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    json_array_foreach (list, i, value)
+        rc = rc ? rc : spec_read_range(value, &ranges->items[ranges->count++], err);
+    if (rc || !address_ranges_repeat(ranges, &common))
+        return rc;
+    return err_set(err, ERR_UNPROCESSABLE, "service_addresses has an address twice");
+}
+
 /* "v1.36.3" is how Kubernetes itself writes it. */
 static int spec_read_version(const char *text, char **out, struct err *err) {
     if (!text)
@@ -206,7 +239,8 @@ int cluster_spec_read(json_t *object, struct cluster_spec *out, struct err *err)
     rc = rc ? rc : spec_read_networks(object, out, err);
     rc = rc ? rc : str_replace(&out->api_address, json_get_string(object, "api_address"), err);
     rc = rc ? rc : str_replace(&out->api_external, json_get_string(object, "api_external"), err);
-    return rc ? rc : spec_check_api(out, err);
+    rc = rc ? rc : spec_check_api(out, err);
+    return rc ? rc : spec_read_service_addresses(object, out, err);
 }
 
 /* -- documents ------------------------------------------------------------------------------------------------------------- */
@@ -248,6 +282,16 @@ static json_t *spec_machines_json(const struct spec_machines *m) {
     return object;
 }
 
+static json_t *spec_ranges_json(const struct address_ranges *ranges) {
+    char text[ADDRESS_RANGE_TEXT_BYTES];
+    json_t *list = json_array();
+    for (size_t i = 0; i < ranges->count; i++) {
+        address_range_format(&ranges->items[i], text);
+        json_add(list, json_string(text));
+    }
+    return list;
+}
+
 json_t *cluster_spec_json(const struct cluster_spec *spec) {
     json_t *object = json_object();
     char pods[SPEC_NETWORK_BYTES], services[SPEC_NETWORK_BYTES];
@@ -263,5 +307,7 @@ json_t *cluster_spec_json(const struct cluster_spec *spec) {
     json_put_string(object, "network", spec->network);
     json_put_string(object, "api_address", spec->api_address);
     json_put_string(object, "api_external", spec->api_external);
+    if (spec->has_service_addresses)
+        json_put(object, "service_addresses", spec_ranges_json(&spec->service_addresses));
     return object;
 }

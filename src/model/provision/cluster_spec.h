@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "address_range.h"
 #include "cleanup.h"
 #include "err.h"
 #include "json.h"
@@ -41,6 +42,8 @@ struct cluster_spec {
     char *network;      /* what connects the pods: SPEC_NETWORK_BRIDGE, or the name of a bundle */
     char *api_address;  /* an address of the provider's range for the API; NULL: the first that is free */
     char *api_external; /* "host:port" of a balancer that the site runs; NULL: the control planes hold the address themselves */
+    bool has_service_addresses;              /* false: all that the provider has */
+    struct address_ranges service_addresses; /* which of the provider's its Services get; none: no address */
 };
 void cluster_spec_done(struct cluster_spec *spec); /* NULL is allowed */
 #define _cleanup_spec_ _cleanup_done_(cluster_spec_done)

@@ -237,8 +237,8 @@ def test_networks_that_hold_what_machines_send_to(place: Place) -> None:
     assert place.not_created("--provider", "east") == "service_network 10.96.0.0/12 meets the name server of the machines, " \
         "10.100.0.53/32; give another --pod-network or --service-network"
     place.put(service_addresses=["10.244.7.0/28"])
-    assert place.not_created("--provider", "east") == "pod_network 10.244.0.0/16 meets service_addresses of the provider, " \
-        "10.244.7.0/32; give another --pod-network or --service-network"
+    assert place.not_created("--provider", "east") == "pod_network 10.244.0.0/16 meets service_addresses, 10.244.7.0/32; " \
+        "give another --pod-network or --service-network"
 
 
 def test_networks_that_nobody_has_made(place: Place) -> None:
@@ -255,6 +255,30 @@ def test_an_address_that_another_cluster_has(place: Place) -> None:
     assert place.refused(*wanted) == "other clusters have all api_addresses of the provider east" + then
     assert place.refused(*wanted, "--api-address", "10.9.0.10") == "another cluster has the address 10.9.0.10" + then
     assert place.jobs() == [job_id]
+
+
+def test_no_two_clusters_have_an_address_for_services(place: Place) -> None:
+    """Both would answer for it."""
+    place.put(api_addresses=["10.9.0.10-10.9.0.12"])
+    _, job_id = place.create(service_addresses=["10.9.0.192/29"])
+    place.until_working(job_id)
+    wanted = ("cluster", "create", "test", "--provider", "east", "--no-wait")
+    then = "; say which of service_addresses this one gets: --service-addresses FIRST-LAST, or \"\" for none"
+    for words in ([], ["10.9.0.199"], ["10.9.0.207", "10.9.0.198-10.9.0.201"]):
+        said = place.refused(*wanted, *(f"--service-addresses={word}" for word in words))
+        assert re.fullmatch(r"the cluster \"prod\" has 10\.9\.0\.19[289] for its Services already", said.removesuffix(then)), said
+    assert place.refused(*wanted, "--service-addresses", "10.9.0.208") == \
+        "10.9.0.208 is not among the service_addresses of the provider east"
+    assert place.refused(*wanted, "--service-addresses", "10.9.0.200-") == \
+        "service_addresses: \"10.9.0.200-\" is no range of IPv4 addresses; write 10.9.0.20-10.9.0.99, 10.9.0.20 or 10.9.0.64/28"
+    assert place.jobs() == [job_id]
+    place.put(api_addresses=["10.9.0.10-10.9.0.12"], service_addresses=["10.9.0.200-10.9.0.207"])  # those of prod stay prod's
+    place.ctl.ok(*wanted)
+    until(lambda: len(place.query("SELECT spec FROM made_clusters")) == 2, "the other cluster")
+    specs = {one["name"]: one["service_addresses"] for one in (json.loads(row[0]) for row in place.query("SELECT spec FROM made_clusters"))}
+    assert specs == {"prod": ["10.9.0.192-10.9.0.199"], "test": ["10.9.0.200-10.9.0.207"]}
+    place.ctl.ok("cluster", "create", "none", "--provider", "east", "--no-wait", "--service-addresses", "")
+    until(lambda: any(json.loads(row[0])["service_addresses"] == [] for row in place.query("SELECT spec FROM made_clusters")), "a third one")
 
 
 def test_two_of_one_name_at_once(place: Place) -> None:

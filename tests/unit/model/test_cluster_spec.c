@@ -35,7 +35,8 @@ static void there_and_back(void **state) {
     static const char text[] =
         "{\"name\":\"prod\",\"provider\":\"east\",\"kubernetes_version\":\"1.36.3\",\"control_planes\":{\"count\":3,"
         "\"cpus\":4,\"memory_mib\":8192},\"workers\":{\"count\":5,\"cpus\":1,\"memory_mib\":2048},"
-        "\"pod_network\":\"172.20.0.0/16\",\"service_network\":\"172.30.0.0/20\",\"network\":\"kube-router\",\"api_address\":\"10.9.0.10\"}";
+        "\"pod_network\":\"172.20.0.0/16\",\"service_network\":\"172.30.0.0/20\",\"network\":\"kube-router\",\"api_address\":\"10.9.0.10\","
+        "\"service_addresses\":[\"10.9.0.192-10.9.0.199\",\"10.9.0.201\"]}";
     _cleanup_spec_ struct cluster_spec spec;
     struct err err = {0};
     (void)state;
@@ -71,6 +72,11 @@ static void refused(void **state) {
         {"\"api_external\": \"balancer\"", "HOST:PORT", NULL},
         {"\"api_external\": \"balancer:0\"", "HOST:PORT", NULL},
         {"\"api_external\": \"b:6443\", \"api_address\": \"10.9.0.10\"", "not both", NULL},
+        {"\"api_external\": \"::1:6443\"", "HOST:PORT", NULL},
+        {"\"service_addresses\": [1]", "is a list of texts", NULL},
+        {"\"service_addresses\": [\"10.9.0.200-10.9.0.100\"]", "service_addresses: \"10.9.0.200-10.9.0.100\" ends before",
+         "write"},
+        {"\"service_addresses\": [\"10.9.0.192/28\", \"10.9.0.200\"]", "has an address twice", NULL},
         {"\"workerz\": {}", "did you mean", NULL},
     };
     (void)state;
