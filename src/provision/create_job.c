@@ -158,7 +158,8 @@ static int create_write_record(struct job_call *call, const struct making *m, st
                                                                                          .object_kind = "cluster",
                                                                                          .object_id = record.id,
                                                                                          .object_name = record.name});
-        rc = made_store_insert(p->options.runtime->store, m->made, &record, &(struct cluster_writing){&line, &room}, err);
+        rc = made_store_insert(p->options.runtime->store, m->made, m->provider->version_no, &record,
+                               &(struct cluster_writing){&line, &room}, err);
     }
     cluster_done(&record);
     if (!rc)

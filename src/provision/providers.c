@@ -61,12 +61,14 @@ static int find_link(struct providers *providers, struct provider *provider, str
 }
 
 /* Machines are where they are: what was built stays at its vCenter, with addresses of its network. */
-static int check_change(struct providers *providers, const struct provider *before, const struct provider *now, struct err *err) {
+static bool is_moved(const struct provider *before, const struct provider *now) {
     const struct provider_place *was = &before->places[PROVIDER_NETWORK], *is = &now->places[PROVIDER_NETWORK];
-    if (str_eq(before->vcenter_id, now->vcenter_id) && str_eq(was->moref, is->moref))
-        return 0;
+    return !str_eq(before->vcenter_id, now->vcenter_id) || !str_eq(was->moref, is->moref);
+}
+
+static int check_change(struct providers *providers, const struct provider *before, const struct provider *now, struct err *err) {
     struct err why = {0};
-    int rc = provider_store_check_unused(providers->options.runtime->store, before, &why);
+    int rc = is_moved(before, now) ? provider_store_check_unused(providers->options.runtime->store, before, &why) : 0;
     if (rc != ERR_CONFLICT)
         return err_move(err, rc, &why);
     (void)err_set(err, ERR_CONFLICT, "vCenter and network of provider %s cannot change: %s", now->name, why.text);
@@ -85,14 +87,14 @@ static int providers_note_outcome(struct providers *providers, const struct audi
     return rc;
 }
 
-static int write_provider(struct providers *providers, const struct actor *actor, const struct provider *provider,
-                          struct err *err) {
+static int write_provider(struct providers *providers, const struct actor *actor, const struct provider *before,
+                          const struct provider *provider, struct err *err) {
     const struct audit_record line = audit_record_make(actor, &(struct audit_event){.action = "provider.apply",
                                                                                     .object_kind = "provider",
                                                                                     .object_id = provider->id,
                                                                                     .object_name = provider->name});
-    return providers_note_outcome(providers, &line, provider_store_put(providers->options.runtime->store, provider, &line, err),
-                                  err);
+    int rc = provider_store_put(providers->options.runtime->store, provider, before && is_moved(before, provider), &line, err);
+    return providers_note_outcome(providers, &line, rc, err);
 }
 
 /* Takes id, times and number of what was there, or makes them. */
@@ -122,7 +124,7 @@ int providers_apply(struct providers *providers, const struct actor *actor, cons
     }
     if (!rc && before)
         rc = check_change(providers, before, now, err);
-    rc = rc ? rc : write_provider(providers, actor, now, err);
+    rc = rc ? rc : write_provider(providers, actor, before, now, err);
     if (!rc)
         now->version_no++;
     return rc;

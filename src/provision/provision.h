@@ -58,7 +58,7 @@ int provision_create(struct provision *provision, struct jobs *jobs, struct clus
 /* The kind of job that takes one away; borrows `provision`. */
 struct job_kind provision_delete_kind(struct provision *provision);
 
-/* Says what a deletion takes away and what stays, in `out`: machines, addresses and folder; volumes by name, where the cluster can be asked. Blocks for the cluster.
+/* Says what a deletion takes away and what stays, in `out`: machines with their addresses; volumes by name, where the cluster can be asked. Blocks for the cluster.
  * ERR_NOT_FOUND: kaasd has not made this cluster. */
 int provision_look(struct provision *provision, const char *cluster_id, struct findings *out, struct err *err);
 /* Begins the job that takes a cluster away, whatever its creation left. ERR_NOT_FOUND as above; ERR_EXISTS: a job is at work on it, `job_id` says which. */

@@ -140,6 +140,33 @@ def test_who_gets_none(connected: Connected) -> None:
     assert [line["object_id"] for line in lines] == [cluster_id]
 
 
+# a deletion
+
+
+VOLUME = """{"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "%s"}, "spec": {"capacity": {"storage": "1Gi"},
+"accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/nowhere"}%s}}"""
+
+
+def test_a_deletion_names_the_volumes_that_stay(connected: Connected) -> None:
+    """Asked of the cluster itself; where it does not answer, that is said."""
+    cluster_id, db = connected.make(), connected.world.db
+    told: dict[str, Any] = connected.admin.expect(200, "GET", f"/v2/clusters/{cluster_id}/connection")
+    for name, claim in (("disk-1", ', "claimRef": {"namespace": "shop", "name": "data"}'), ("disk-2", "")):
+        connected.kube.kubectl("apply", "-f", "-", stdin=VOLUME % (name, claim))
+    try:
+        db.query("INSERT INTO made_clusters (cluster_id, provider_id, spec) VALUES (%s, %s, '{}')", cluster_id, cluster_id, database="kaas")
+        db.query("UPDATE clusters SET api_endpoint = %s WHERE id = %s", told["address"], cluster_id, database="kaas")
+        steps = connected.admin.expect(200, "GET", f"/v2/clusters/{cluster_id}/deletion")["steps"]
+        assert sorted((step["title"], step.get("server", ""), step["finding"]) for step in steps) == \
+            [("stays: the volume", "disk-1", "shop/data"), ("stays: the volume", "disk-2", "")]
+        db.query("UPDATE clusters SET api_endpoint = 'https://127.0.0.1:9' WHERE id = %s", cluster_id, database="kaas")
+        (step,) = connected.admin.expect(200, "GET", f"/v2/clusters/{cluster_id}/deletion")["steps"]
+        assert step["title"] == "stay: volumes, which could not be listed" and step["status"] == "warning"
+    finally:
+        db.query("DELETE FROM made_clusters", database="kaas")
+        connected.kube.kubectl("delete", "pv", "disk-1", "disk-2", "--ignore-not-found", "--wait=false")
+
+
 # healing; the last of the file, since certificates of a clock that is five minutes ahead are good for nobody
 
 

@@ -104,41 +104,6 @@ int provider_store_load_by_name(struct store *store, const char *name, struct pr
     return provider_load_where(store, " WHERE name = ?", name, out, err);
 }
 
-/* -- writing --------------------------------------------------------------------------------------------------------------- */
-
-/* Releases `json`. */
-static int provider_text(json_t *json, char **out, struct err *err) {
-    _cleanup_json_ json_t *value = json;
-    _cleanup_strbuf_ struct strbuf text;
-    strbuf_init(&text, JSON_BYTES_MAX);
-    int rc = value ? json_write(value, &text, err) : err_set(err, ERR_NOMEM, "out of memory");
-    rc = rc ? rc : strbuf_check(&text, "the provider", err);
-    if (!rc)
-        *out = strbuf_steal(&text);
-    return rc;
-}
-
-int provider_store_put(struct store *store, const struct provider *provider, const struct audit_record *audit, struct err *err) {
-    struct provider_row row = {.id = provider->id, /* borrowed, as the next two */
-                               .name = provider->name,
-                               .vcenter_id = provider->vcenter_id,
-                               .created_at_ms = provider->created_at_ms,
-                               .updated_at_ms = provider->updated_at_ms,
-                               .version_no = provider->version_no};
-    const struct record_write write = {.table = &provider_table,
-                                       .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
-                                       .record = &row,
-                                       .change = CHANGE_KIND_COUNT,
-                                       .audit = audit};
-    int rc = provider_text(provider_document(provider), &row.document, err);
-    rc = rc ? rc : provider_text(provider_places(provider), &row.places, err);
-    rc = rc ? rc : record_store_write(store, &write, err);
-    free(row.document);
-    free(row.places);
-    db_explain(rc, ERR_EXISTS, err, "a provider named %s exists already", provider->name);
-    return db_explain(rc, ERR_CONFLICT, err, "the vCenter of provider %s is not there any more", provider->name);
-}
-
 /* -- what it is used for ----------------------------------------------------------------------------------------------------- */
 
 /* A cluster counts from its record on, and so before its first machine. */
@@ -179,9 +144,53 @@ int provider_store_check_unused(struct store *store, const struct provider *prov
     return store_tx_snapshot(store, provider_look_unused, &provider, err);
 }
 
-static int provider_before_delete(struct store_tx *tx, const struct record_write *write, struct err *err) {
-    const struct provider *provider = write->arg;
-    return provider_check_use(store_tx_conn(tx), provider, err);
+/* Once nobody can enter a cluster meanwhile. */
+static int provider_lock_unused(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    int rc = store_tx_lock(tx, PROVIDER_LOCK, err);
+    return rc ? rc : provider_check_use(store_tx_conn(tx), write->arg, err);
+}
+
+static int provider_lock(struct store_tx *tx, const struct record_write *write, struct err *err) {
+    (void)write;
+    return store_tx_lock(tx, PROVIDER_LOCK, err);
+}
+
+/* -- writing --------------------------------------------------------------------------------------------------------------- */
+
+/* Releases `json`. */
+static int provider_text(json_t *json, char **out, struct err *err) {
+    _cleanup_json_ json_t *value = json;
+    _cleanup_strbuf_ struct strbuf text;
+    strbuf_init(&text, JSON_BYTES_MAX);
+    int rc = value ? json_write(value, &text, err) : err_set(err, ERR_NOMEM, "out of memory");
+    rc = rc ? rc : strbuf_check(&text, "the provider", err);
+    if (!rc)
+        *out = strbuf_steal(&text);
+    return rc;
+}
+
+int provider_store_put(struct store *store, const struct provider *provider, bool is_moved, const struct audit_record *audit,
+                       struct err *err) {
+    struct provider_row row = {.id = provider->id, /* borrowed, as the next two */
+                               .name = provider->name,
+                               .vcenter_id = provider->vcenter_id,
+                               .created_at_ms = provider->created_at_ms,
+                               .updated_at_ms = provider->updated_at_ms,
+                               .version_no = provider->version_no};
+    const struct record_write write = {.table = &provider_table,
+                                       .how = row.version_no ? RECORD_UPDATE : RECORD_INSERT,
+                                       .record = &row,
+                                       .change = CHANGE_KIND_COUNT,
+                                       .audit = audit,
+                                       .before = is_moved ? provider_lock_unused : provider_lock,
+                                       .arg = provider};
+    int rc = provider_text(provider_document(provider), &row.document, err);
+    rc = rc ? rc : provider_text(provider_places(provider), &row.places, err);
+    rc = rc ? rc : record_store_write(store, &write, err);
+    free(row.document);
+    free(row.places);
+    db_explain(rc, ERR_EXISTS, err, "a provider named %s exists already", provider->name);
+    return is_moved ? rc : db_explain(rc, ERR_CONFLICT, err, "the vCenter of provider %s is not there any more", provider->name);
 }
 
 int provider_store_delete(struct store *store, const struct provider *provider, int64_t version_no,
@@ -193,7 +202,7 @@ int provider_store_delete(struct store *store, const struct provider *provider, 
                                                      .version_no = version_no,
                                                      .change = CHANGE_KIND_COUNT,
                                                      .audit = audit,
-                                                     .before = provider_before_delete,
+                                                     .before = provider_lock_unused,
                                                      .arg = provider},
                               err);
 }

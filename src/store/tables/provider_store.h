@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,9 +31,12 @@ int provider_store_list_held(struct store *store, const struct provider *provide
 
 /* The writes below append the line `audit` (NULL: none) to the audit log in the same transaction. */
 
-/* Writes a provider whose places are resolved: a new one if its version_no is 0, else over the one with its id and that number. ERR_EXISTS: another one has
- * its name; ERR_CONFLICT: there is no such vCenter; ERR_PRECONDITION, ERR_NOT_FOUND. */
-int provider_store_put(struct store *store, const struct provider *provider, const struct audit_record *audit, struct err *err);
+/* Clusters are entered, and providers changed and removed, one at a time: so what was found of one is so until it is written. */
+#define PROVIDER_LOCK "providers"
+/* Writes a provider whose places are resolved: a new one if its version_no is 0, else over the one with its id and that number, which is not in use if it `is_moved`. ERR_EXISTS:
+ * another one has its name; ERR_CONFLICT: there is no such vCenter, or as of provider_store_check_unused; ERR_PRECONDITION, ERR_NOT_FOUND. */
+int provider_store_put(struct store *store, const struct provider *provider, bool is_moved, const struct audit_record *audit,
+                       struct err *err);
 /* Removes one; `version_no` 0: whatever it is now. ERR_CONFLICT as of provider_store_check_unused, ERR_PRECONDITION, ERR_NOT_FOUND. */
 int provider_store_delete(struct store *store, const struct provider *provider, int64_t version_no,
                           const struct audit_record *audit, struct err *err);

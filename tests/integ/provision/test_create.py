@@ -281,6 +281,27 @@ def test_no_two_clusters_have_an_address_for_services(place: Place) -> None:
     until(lambda: any(json.loads(row[0])["service_addresses"] == [] for row in place.query("SELECT spec FROM made_clusters")), "a third one")
 
 
+def test_a_provider_that_changes_while_it_is_looked_at(place: Place) -> None:
+    """It is looked at once more, as it is now; one that has gone ends it."""
+    held = place.control.hold("HasPrivilegeOnEntities", executed=True, count=1)
+    _, job_id = place.create()
+    place.control.await_held(held)
+    place.put(nodes__addresses=["10.9.0.40-10.9.0.49"])
+    place.control.release(held)
+    place.wait_line(job_id, "the provider has changed since it was looked at")
+    place.until_working(job_id)
+    assert [row[0] for row in place.query("SELECT address FROM machines")] == ["10.9.0.40"]
+    place.end(job_id)
+    place.query("DELETE FROM address_leases")
+    held = place.control.hold("HasPrivilegeOnEntities", executed=True, count=1)
+    _, job_id = place.create()
+    place.control.await_held(held)
+    place.ctl.ok("provider", "remove", "east", "--yes")
+    place.control.release(held)
+    place.wait(job_id, "failed")
+    assert place.left() == {}
+
+
 def test_two_of_one_name_at_once(place: Place) -> None:
     """Neither is in the list yet while the other one is judged: one of them gets the name."""
     rule = place.control.plan_tasks("CloneVM_Task", hold_at=10)
@@ -595,6 +616,39 @@ def test_a_deletion_that_is_canceled_is_begun_again(place: Place) -> None:
     place.order(deleting, "retry")
     place.wait(deleting, "done")
     assert place.left() == {}
+
+
+def test_deleting_goes_on_when_the_vcenter_is_back(place: Place) -> None:
+    place.guests.say = ill("init-failed: no")
+    cluster_id, job_id = place.create(workers={"count": 1})
+    place.wait(job_id, "failed")
+    rule = place.control.plan_tasks("Destroy_Task", hold_at=10)
+    deleting = place.delete(cluster_id)
+    place.control.await_tasks(rule)
+    place.control.close_port()
+    try:
+        place.wait_line(deleting, "at vCenter East, which is away")
+        place.control.release_tasks(rule)
+        assert place.job(deleting)["state"] == "running" and place.record(cluster_id)["state"] == "deleting"
+    finally:
+        place.control.open_port()
+    place.wait(deleting, "done")
+    assert place.left() == {}
+
+
+def test_what_others_have_put_into_the_folder_stays(place: Place) -> None:
+    place.guests.say = ill("init-failed: no")
+    cluster_id, job_id = place.create()
+    place.wait(job_id, "failed")
+    (folder,) = [o["id"] for o in place.control.objects("Folder") if o.get("parent") == place.folder]
+    stranger = place.control.create_template("domain-c7", "of-others", disks_gb=[1])
+    place.control.move(stranger, folder)
+    deleting = place.delete(cluster_id)
+    place.wait(deleting, "done")
+    assert any("its folder at vCenter East stays: there is something in it" in line for line in place.told(deleting))
+    assert place.left() == {"folders": ["prod"]}
+    place.control.remove(stranger)
+    place.control.remove(folder)
 
 
 def test_nobody_deletes_the_wrong_one(place: Place) -> None:

@@ -62,7 +62,7 @@ static void written_and_read(void **state) {
     struct err err = {0};
     (void)state;
     make(&p);
-    ASSERT_OK(provider_store_put(store, &p, NULL, &err), &err);
+    ASSERT_OK(provider_store_put(store, &p, false, NULL, &err), &err);
     ASSERT_OK(provider_store_load_by_name(store, "east", &read, &err), &err);
     assert_string_equal(read->id, ID);
     assert_string_equal(read->vcenter_id, VC);
@@ -86,13 +86,13 @@ static void changed_and_removed(void **state) {
     struct err err = {0};
     (void)state;
     make(&p);
-    ASSERT_OK(provider_store_put(store, &p, NULL, &err), &err);
-    ASSERT_CODE(provider_store_put(store, &p, NULL, &err), ERR_EXISTS, &err);
+    ASSERT_OK(provider_store_put(store, &p, false, NULL, &err), &err);
+    ASSERT_CODE(provider_store_put(store, &p, false, NULL, &err), ERR_EXISTS, &err);
     p.version_no = 1;
     p.node_prefix = 25;
     p.updated_at_ms++;
-    ASSERT_OK(provider_store_put(store, &p, NULL, &err), &err);
-    ASSERT_CODE(provider_store_put(store, &p, NULL, &err), ERR_PRECONDITION, &err);
+    ASSERT_OK(provider_store_put(store, &p, false, NULL, &err), &err);
+    ASSERT_CODE(provider_store_put(store, &p, false, NULL, &err), ERR_PRECONDITION, &err);
     ASSERT_OK(provider_store_load(store, ID, &read, &err), &err);
     assert_int_equal(read->node_prefix, 25);
     assert_int_equal(read->version_no, 2);
@@ -107,7 +107,7 @@ static void a_vcenter_with_providers_stays(void **state) {
     struct err err = {0};
     (void)state;
     make(&p);
-    ASSERT_OK(provider_store_put(store, &p, NULL, &err), &err);
+    ASSERT_OK(provider_store_put(store, &p, false, NULL, &err), &err);
     const int rc = vcenter_store_delete(store, VC, FIXTURE_NOW_MS, NULL, &err);
     assert_int_equal(rc, ERR_CONFLICT);
     assert_non_null(strstr(err.text, "the provider east builds at this vCenter"));
@@ -116,7 +116,7 @@ static void a_vcenter_with_providers_stays(void **state) {
     ASSERT_OK(provider_store_delete(store, &p, 0, NULL, &err), &err);
     ASSERT_OK(vcenter_store_delete(store, VC, FIXTURE_NOW_MS, NULL, &err), &err);
     p.version_no = 0;
-    ASSERT_CODE(provider_store_put(store, &p, NULL, &err), ERR_CONFLICT, &err);
+    ASSERT_CODE(provider_store_put(store, &p, false, NULL, &err), ERR_CONFLICT, &err);
 }
 
 static void one_in_use_stays(void **state) {
@@ -125,7 +125,7 @@ static void one_in_use_stays(void **state) {
     struct err err = {0};
     (void)state;
     make(&p);
-    ASSERT_OK(provider_store_put(store, &p, NULL, &err), &err);
+    ASSERT_OK(provider_store_put(store, &p, false, NULL, &err), &err);
     ASSERT_OK(provider_store_check_unused(store, &p, &err), &err);
     fixture_exec("INSERT INTO machines VALUES ('m', 'gone-cluster', '" ID "', '" VC
                  "', 'group-v4', 'prod-cp-aaaaa', 'worker', 'u', '192.0.2.5', "
@@ -151,7 +151,7 @@ static void what_is_broken_is_named(void **state) {
     struct err err = {0};
     (void)state;
     make(&p);
-    ASSERT_OK(provider_store_put(store, &p, NULL, &err), &err);
+    ASSERT_OK(provider_store_put(store, &p, false, NULL, &err), &err);
     fixture_exec("UPDATE providers SET places = '{}'");
     assert_int_equal(provider_store_load(store, ID, &read, &err), ERR_SCHEMA);
     assert_non_null(strstr(err.text, "provider east"));
