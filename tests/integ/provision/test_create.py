@@ -278,7 +278,7 @@ def test_no_two_clusters_have_an_address_for_services(place: Place) -> None:
     specs = {one["name"]: one["service_addresses"] for one in (json.loads(row[0]) for row in place.query("SELECT spec FROM made_clusters"))}
     assert specs == {"prod": ["10.9.0.192-10.9.0.199"], "test": ["10.9.0.200-10.9.0.207"]}
     place.ctl.ok("cluster", "create", "none", "--provider", "east", "--no-wait", "--service-addresses", "")
-    until(lambda: any(json.loads(row[0])["service_addresses"] == [] for row in place.query("SELECT spec FROM made_clusters")), "a third one")
+    until(lambda: any('"service_addresses":[]' in row[0] for row in place.query("SELECT spec FROM made_clusters")), "a third one")
 
 
 def test_a_provider_that_changes_while_it_is_looked_at(place: Place) -> None:
