@@ -7,6 +7,7 @@
 #include <mysqld_error.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "str.h"
@@ -112,11 +113,13 @@ static void bind_arg(MYSQL_BIND *bind, const struct db_arg *arg) {
 }
 
 static int bind_args(struct db_conn *conn, MYSQL_STMT *stmt, struct db_args args, struct err *err) {
-    MYSQL_BIND binds[DB_ARGS_MAX];
     if (args.count > DB_ARGS_MAX || mysql_stmt_param_count(stmt) != args.count)
         return err_set(err, ERR_INTERNAL, "internal error: %zu arguments for a statement that takes %lu", args.count,
                        mysql_stmt_param_count(stmt));
-    memset(binds, 0, args.count * sizeof(binds[0]));
+    /* as many as there are: an array for DB_ARGS_MAX has 23 KB, which the compiler would zero for each statement */
+    _cleanup_free_ MYSQL_BIND *binds = calloc(args.count + 1, sizeof(*binds));
+    if (!binds)
+        return err_set(err, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < args.count; i++)
         bind_arg(&binds[i], &args.items[i]);
     if (args.count && mysql_stmt_bind_param(stmt, binds))
