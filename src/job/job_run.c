@@ -327,20 +327,38 @@ static void job_step_run(struct job_run *run, struct job_step *step, bool is_und
     json_decref(call.decided);
 }
 
+static void job_run_work(void *arg, bool is_canceled);
+
+/* Needs the lock. True if the caller is to turn, or to have it done. */
+static bool job_run_begin_turn(struct job_run *run) {
+    run->is_due = true;
+    if (run->is_turning || run->is_over || run->jobs->is_stopping)
+        return false;
+    run->is_turning = true;
+    return true;
+}
+
 static void job_step_work(void *arg, bool is_canceled) {
     struct job_task *task = arg;
     struct job_run *run = task->run;
     struct jobs *jobs = run->jobs;
+    bool is_turning = false;
     if (!is_canceled)
         job_step_run(run, &run->steps.items[task->no], task->is_undo);
-    LOCKED(&jobs->lock);
+    (void)pthread_mutex_lock(&jobs->lock);
     run->marks[task->no].is_busy = false;
-    if (is_canceled)
-        run->marks[task->no].due_ms = clock_mono_ms() + JOB_BUSY_MS;
     run->busy--;
-    job_run_turn(run);
+    if (is_canceled) {
+        run->marks[task->no].due_ms = clock_mono_ms() + JOB_BUSY_MS;
+        job_run_turn(run);
+    } else {
+        is_turning = job_run_begin_turn(run);
+    }
     (void)pthread_cond_broadcast(&jobs->idle);
+    (void)pthread_mutex_unlock(&jobs->lock);
     free(task);
+    if (is_turning) /* here, which spares waking another thread */
+        job_run_work(run, false);
 }
 
 /* -- a turn ------------------------------------------------------------------------------------------------------------------ */
@@ -547,8 +565,6 @@ static void job_run_work(void *arg, bool is_canceled) {
 }
 
 void job_run_turn(struct job_run *run) {
-    run->is_due = true;
-    if (run->is_turning || run->is_over || run->jobs->is_stopping)
-        return;
-    run->is_turning = !worker_pool_submit(run->jobs->options.workers, job_run_work, run, NULL);
+    if (job_run_begin_turn(run))
+        run->is_turning = !worker_pool_submit(run->jobs->options.workers, job_run_work, run, NULL);
 }
