@@ -88,6 +88,11 @@ static int machine_judge_name(struct machine_call *mc, const char *moref, struct
     return machine_set(mc, MACHINE_CLONED, moref, err);
 }
 
+static int machine_wait_turn(struct machine_call *mc) {
+    return job_wait(mc->call, 2000, "%s waits its turn: %d tasks are under way at vCenter %s", mc->machine->name,
+                    VC_TASKS_AT_ONCE, mc->vcenter);
+}
+
 static int machine_begin_clone(struct machine_call *mc, struct err *err) {
     const struct provider_place *places = mc->want.provider->places;
     struct vim_clone clone = {.source = places[PROVIDER_TEMPLATE].moref,
@@ -106,8 +111,7 @@ static int machine_begin_clone(struct machine_call *mc, struct err *err) {
     if (rc)
         return rc;
     if (is_full)
-        return job_wait(mc->call, 2000, "%s waits its turn: %d tasks are under way at vCenter %s", mc->machine->name,
-                        VC_TASKS_AT_ONCE, mc->vcenter);
+        return machine_wait_turn(mc);
     if (begun.trouble == VIM_TROUBLE_NAME_TAKEN && begun.object[0])
         return machine_judge_name(mc, begun.object, err);
     return machine_task_begin(mc, MACHINE_CLONING, &begun, err);
@@ -117,6 +121,8 @@ static int machine_begin_clone(struct machine_call *mc, struct err *err) {
 static int machine_look_for_clone(struct machine_call *mc, struct err *err) {
     char moref[VIM_MOREF_BYTES] = "";
     bool is_unborn = false;
+    if (vc_is_full(mc->link))
+        return machine_wait_turn(mc);
     const bool was_asked = json_get_string(mc->call->data, "asked") != NULL;
     int rc = was_asked ? machine_locate(mc, moref, &is_unborn, err)
                        : vim_find_machine(link_client(mc->link), mc->machine->instance_uuid, moref, err);

@@ -26,6 +26,13 @@ void vc_unfollow(struct link *link, const char *moref) {
     vim_unfollow(vc_follows(link), moref);
 }
 
+bool vc_is_full(struct link *link) {
+    const bool has_room = vim_follows_reserve(vc_follows(link), VC_TASKS_AT_ONCE);
+    if (has_room)
+        vim_follows_unreserve(vc_follows(link));
+    return !has_room;
+}
+
 /* That the new task cannot be followed yet is no failure: the next look tries again. */
 int vc_clone(struct link *link, const struct vim_clone *clone, const char *whom, struct vim_task *out, bool *is_full,
              struct err *err) {

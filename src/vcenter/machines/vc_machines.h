@@ -22,6 +22,8 @@ int vc_follow_machine(struct link *link, const char *moref, const char *whom, st
 void vc_unfollow(struct link *link, const char *moref);
 
 #define VC_TASKS_AT_ONCE 4
+/* True if so many tasks are under way at this vCenter for this replica: a clone has to wait its turn, and asks nothing meanwhile. Does not block. */
+bool vc_is_full(struct link *link);
 /* As vim_clone_machine, and follows the task. *is_full with 0: VC_TASKS_AT_ONCE tasks are under way at this vCenter for this replica, and nothing was asked for. Blocks. */
 int vc_clone(struct link *link, const struct vim_clone *clone, const char *whom, struct vim_task *out, bool *is_full,
              struct err *err);

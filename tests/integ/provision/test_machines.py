@@ -105,6 +105,16 @@ def test_no_more_than_four_clones_at_once(machines: Machines) -> None:
     machines.assert_made(6)
 
 
+def test_the_vcenter_is_not_asked_while_a_clone_waits_its_turn(machines: Machines) -> None:
+    machines.control.plan_tasks("CloneVM_Task", duration_ms=5000)  # the others look for their turn every two seconds
+    before = machines.control.last_call()
+    job_id = machines.make(6)
+    machines.wait(job_id, "done")
+    assert any("waits its turn" in line for line in machines.told(job_id))
+    looked = machines.control.calls(op="FindByUuid", after=str(before))
+    assert 6 <= len(looked) <= 6 + 2, "each once before its clone is begun, and two workers may look for the last place at the same moment"
+
+
 def test_what_is_lacking_is_named_and_nothing_is_left(machines: Machines) -> None:
     without = [privilege for privilege in ALL if privilege != "VirtualMachine.Interact.PowerOn"]
     machines.control.role("Builder", *OWN, *without)
