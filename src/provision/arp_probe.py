@@ -11,7 +11,7 @@ ETHERTYPE_ARP, ETHERNET, IPV4 = 0x0806, 1, 0x0800
 REQUEST, REPLY = 1, 2
 FORM = "!HHBBH6s4s6s4s"
 BROADCAST, NOBODY = b"\xff" * 6, b"\0" * 6
-PROBES, WAIT_S = 3, 0.7
+PROBES, BETWEEN_S, LAST_S = 3, 0.3, 0.7  # an answer to any of them counts until the end
 
 
 def main():
@@ -20,11 +20,11 @@ def main():
         wire.bind((card, ETHERTYPE_ARP))
         own = wire.getsockname()[4]
         asked = struct.pack(FORM, ETHERNET, IPV4, 6, 4, REQUEST, own, socket.inet_aton(sender), NOBODY, socket.inet_aton(address))
-        for _ in range(PROBES):
+        for left in reversed(range(PROBES)):
             wire.send(BROADCAST + own + struct.pack("!H", ETHERTYPE_ARP) + asked)
-            until = time.monotonic() + WAIT_S
-            while time.monotonic() < until:
-                wire.settimeout(WAIT_S)
+            until = time.monotonic() + (BETWEEN_S if left else LAST_S)
+            while (wait_s := until - time.monotonic()) > 0:
+                wire.settimeout(wait_s)
                 try:
                     heard = wire.recv(64)[14:42]
                 except socket.timeout:

@@ -5,7 +5,7 @@ set -u
 umask 077
 export LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 plan=/etc/kaas state=/var/lib/kaas log=/var/log/kaas-node.log
-probe=/usr/local/lib/kaas/arp-probe
+probe=/usr/local/lib/kaas/arp-probe answers=/run/kaas
 card=eth0
 round_s=5            # between two looks
 quiet_s=30           # for which kubelet's errors are none: it complains while its API server starts
@@ -80,18 +80,29 @@ check_clock() {
     fi
 }
 
+# ask NAME ADDRESS SENDER: who has an address, on our network. The answer comes into a file of that name.
+ask() {
+    : >"$answers/$1"
+    [ -z "$2" ] || "$probe" "$card" "$2" "$3" >"$answers/$1" &
+}
+
 # What may become right by itself, or by somebody out there: prints the first word and detail of what is wrong.
 check_place() {
     [ "$(ip -4 -o address show dev "$card" to "$KAAS_ADDRESS/32")" ] || { echo "no-address $KAAS_ADDRESS is not on $card"; return; }
-    found=$("$probe" "$card" "$KAAS_ADDRESS" 0.0.0.0)
+    # all at a time, since nobody is heard of after a second only
+    ask own "$KAAS_ADDRESS" 0.0.0.0
+    ask gateway "$KAAS_GATEWAY" "$KAAS_ADDRESS"
+    [ "$KAAS_ROLE" != init ] || ask api "$KAAS_API_ADDRESS" 0.0.0.0
+    wait
+    found=$(cat "$answers/own")
     [ -z "$found" ] || { echo "address-taken $KAAS_ADDRESS is at $found, too"; return; }
-    if [ "$KAAS_GATEWAY" ] && [ -z "$("$probe" "$card" "$KAAS_GATEWAY" "$KAAS_ADDRESS")" ]; then
+    if [ "$KAAS_GATEWAY" ] && [ ! -s "$answers/gateway" ]; then
         echo "no-gateway nobody answers for $KAAS_GATEWAY"
         return
     fi
     date=
     if [ "$KAAS_ROLE" = init ]; then
-        [ -z "$KAAS_API_ADDRESS" ] || found=$("$probe" "$card" "$KAAS_API_ADDRESS" 0.0.0.0)
+        found=$(cat "$answers/api")
         [ -z "$found" ] || { echo "api-address-taken $KAAS_API_ADDRESS is at $found"; return; }
     else
         # the certificate is not looked at: kubeadm knows the CA by its hash, and here a clock is read
@@ -199,6 +210,7 @@ await_kubelet() {
 tell_error none
 if [ ! -e "$state/joined" ]; then
     phase checking
+    mkdir -p "$answers"
     check_machine
     while wrong=$(check_place) && [ "$wrong" ]; do
         tell_error "${wrong%% *}" "${wrong#* }"
