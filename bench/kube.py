@@ -33,7 +33,7 @@ from env.places import BIN, CACHE, TOP, Scratch
 from env.process import READY_LIMIT_S, run
 from env.wait import until
 from lib.cpu import process_ns
-from lib.figures import Report, estimate, ratio
+from lib.figures import Report, Rows, estimate, in_turns, print_medians, ratio
 from lib.listworld import OPTIONS as LIST_OPTIONS
 
 PARTS = ("list", "event", "memory", "many")
@@ -44,7 +44,6 @@ LISTS = 200
 MANY_OPTIONS = laid_over(OPTIONS, LIST_OPTIONS)
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 SETTLE_S = 2.0  # the garbage collector of Go works on behind a list
-Rows = dict[str, list[dict[str, float]]]
 
 
 class Peer:
@@ -127,10 +126,6 @@ Client = Ours | Peer
 
 def clients(kube: Kube) -> dict[str, Callable[[], Client]]:
     return {"ours": lambda: Ours(kube), "protobuf": lambda: Peer(kube, "protobuf"), "json": lambda: Peer(kube, "json")}
-
-
-def in_turns(number: int, names: list[str]) -> list[str]:
-    return names if number % 2 == 0 else names[::-1]
 
 
 def by_kubectl(kube: Kube, kubectl: Path, config: Path) -> float:
@@ -304,12 +299,6 @@ def report_event(report: Report, rows: Rows) -> None:
 
 def report_memory(report: Report, rows: Rows) -> None:
     report.goal("memory", "memory of the nodes, of client-go's", ratio(rows["ours"], rows["protobuf"], "kb"), 0.4, at_most=True)
-
-
-def print_medians(part: str, rows: Rows) -> None:
-    for name, values in rows.items():
-        medians = ", ".join(f"{statistics.median(row[key] for row in values):10.2f} {key}" for key in values[0])
-        print(f"{part:8} {name:10} {medians}")
 
 
 def main() -> None:

@@ -36,8 +36,15 @@ bench_session_open_SOURCES = bench/session_open.c tests/unit/store/store_fixture
 bench_session_open_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_MODEL) $(OWN_STORE) -iquote $(top_srcdir)/tests/unit \
     -iquote $(top_srcdir)/tests/unit/store $(CMOCKA_CFLAGS)
 bench_session_open_LDADD = src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
-EXTRA_DIST += bench/clientgo bench/govmomi bench/lib
+# What a step of a job costs beside its statements; run by bench/create.py in the same way.
+EXTRA_PROGRAMS += bench/job_step
+bench_job_step_SOURCES = bench/job_step.c tests/unit/store/store_fixture.c tests/unit/store/store_fixture.h tests/unit/unit.h
+bench_job_step_CPPFLAGS = $(AM_CPPFLAGS) $(SEE_ADAPTERS) $(OWN_JOB) -iquote $(top_srcdir)/tests/unit \
+    -iquote $(top_srcdir)/tests/unit/store $(CMOCKA_CFLAGS) $(MARIADB_CFLAGS)
+bench_job_step_LDADD = src/job/libjob.a src/store/libstore.a $(LIBS_MODEL) $(LIBS_PORT) $(MARIADB_LIBS) $(CMOCKA_LIBS)
+EXTRA_DIST += bench/clientgo bench/create_by_hand.sh bench/govmomi bench/lib
 
-bench-programs: $(EXTRA_PROGRAMS) tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/forward_clock.so
+bench-programs: $(EXTRA_PROGRAMS) tests/integ/kube_watch_probe tests/integ/provision/machine_kaasd tests/integ/storm_clients \
+    tests/integ/forward_clock.so
 .PHONY: bench-programs
 CLEANFILES += $(EXTRA_PROGRAMS)

@@ -13,17 +13,16 @@ import statistics
 import subprocess
 from collections.abc import Callable
 
-import requests
 from env import vimclient
 from env.full import World
 from env.wait import until
 from env.watching import metric
 from lib.cpu import cpu_ns
 from lib.figures import Report, estimate, ratio
+from lib.front import HEADERS, VIEWER, Front
 from lib.govmomi import vimpeer
 from lib.listworld import ANY_NUMBER, OPTIONS
 
-VIEWER = "viewer-east@vsphere.local"
 ENTITIES = ("domain-c7", "domain-c26", "domain-c40", "domain-c70")  # what kaasd asks about: all of the default world carry clusters
 # Of a sign-on; beside them stand the logout of a clone, and whatever kaasd has to do anyway.
 OF_KIND = {"cookie": ("RetrievePropertiesEx", "HasPrivilegeOnEntities"), "ticket": ("CloneSession", "HasUserPrivilegeOnEntities")}
@@ -33,23 +32,6 @@ WHO = ("kaasd", "govmomi", "govmomi-own")
 PER_SECOND = 50  # about so many sign-ons of each kind fit into a second on a busy machine
 CROWD = 1000
 CROWD_LIMIT_S = 25  # the vCenter may take 30 s for a call
-HEADERS = {"X-KaaS": "1", "Content-Type": "application/json"}
-
-
-class Front:
-    """A client of kaasd that keeps its connection, so that no handshake is counted."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._session = requests.Session()
-        self._session.trust_env = False  # a bundle named there would go first
-        self._session.verify = str(world.kaasd.tls.ca_file)
-
-    def sign_on(self, member: str, credential: str) -> None:
-        answer = self._session.post(self._world.kaasd.url + "/v2/login/vcenter", headers=HEADERS, timeout=60,
-                                    json={"vcenter": self._world.vcenter.instance_uuid, member: credential})
-        if answer.status_code != 200:
-            raise SystemExit(f"a sign-on is answered by {answer.status_code}: {answer.text[:300]}")
 
 
 def cookies(world: World, count: int) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 OUT = Path(__file__).resolve().parents[1] / "out"
 RESAMPLES = 2000
 SEED = 1  # the same rounds give the same interval
+Rows = dict[str, list[dict[str, float]]]  # by who was measured, each round
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,17 @@ def estimate(values: Sequence[float]) -> Estimate:
 def ratio(rows: Sequence[dict[str, float]], base: Sequence[dict[str, float]], key: str) -> Estimate:
     """Of each round by itself, since both halves of a round met the same machine."""
     return estimate([mine[key] / other[key] for mine, other in zip(rows, base, strict=True)])
+
+
+def in_turns(number: int, names: list[str]) -> list[str]:
+    """The order of a round: another one begins each time."""
+    return names if number % 2 == 0 else names[::-1]
+
+
+def print_medians(part: str, rows: Rows) -> None:
+    for name, values in rows.items():
+        medians = ", ".join(f"{statistics.median(row[key] for row in values):10.2f} {key}" for key in values[0])
+        print(f"{part:8} {name:10} {medians}")
 
 
 @dataclass
