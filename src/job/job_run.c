@@ -118,8 +118,28 @@ int job_wait(struct job_call *call, int64_t ms, const char *fmt, ...) {
     (void)vsnprintf(call->wait_reason, sizeof(call->wait_reason), fmt, args);
     va_end(args);
     str_trim_utf8(call->wait_reason);
+    call->wait_remedy[0] = '\0';
     call->wait_ms = ms;
     return JOB_WAIT;
+}
+
+int job_wait_remedy(struct job_call *call, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(call->wait_remedy, sizeof(call->wait_remedy), fmt, args);
+    va_end(args);
+    str_trim_utf8(call->wait_remedy);
+    return JOB_WAIT;
+}
+
+int64_t job_spent_ms(const struct job_call *call) {
+    return job_run_now(call->run) - call->step->started_at_ms;
+}
+
+/* What a step waits for, as the reason of its not being done. */
+static void job_wait_as_err(const struct job_call *call, struct err *why) {
+    (void)err_set(why, ERR_TIMEOUT, "%s", call->wait_reason);
+    (void)err_remedy(why, "%s", call->wait_remedy);
 }
 
 int job_decide(struct job_call *call, const char *name, const char *value, struct err *err) {
@@ -239,7 +259,7 @@ static int job_step_leave(struct job_call *call, const struct job_step_kind *kin
         return job_step_fail(call->run, call->step, why.code, &why, err);
     }
     if (outcome == JOB_WAIT)
-        (void)err_set(&left, ERR_TIMEOUT, "%s", call->wait_reason);
+        job_wait_as_err(call, &left);
     (void)err_set(&both, mark->why->code, "%.250s; before this step ends: %.200s", mark->why->text, left.text);
     (void)err_remedy(&both, "%s", left.remedy);
     mark->errors = outcome == JOB_WAIT ? 0 : mark->errors + 1;
@@ -264,11 +284,11 @@ static int job_step_settle(struct job_call *call, int outcome, const struct job_
     struct job_run *run = call->run;
     struct job_step *step = call->step;
     struct job_mark *mark = &run->marks[step->no];
-    const int64_t spent_ms = job_run_now(run) - step->started_at_ms;
+    const int64_t spent_ms = job_spent_ms(call);
     if (!outcome)
         return job_step_end(run, step, is_undo, err);
     if (outcome == JOB_WAIT)
-        (void)err_set(why, ERR_TIMEOUT, "%s", call->wait_reason);
+        job_wait_as_err(call, why);
     else if (!job_is_passing(outcome))
         return is_undo ? job_step_fail(run, step, outcome, why, err) : job_step_begin_leaving(call, outcome, kind, why, err);
     if (kind->limit_ms && spent_ms >= kind->limit_ms) {

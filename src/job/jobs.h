@@ -40,6 +40,7 @@ struct job_call {
     json_t *decided;
     int64_t wait_ms;
     char wait_reason[ERR_TEXT_BYTES];
+    char wait_remedy[ERR_REMEDY_BYTES];
 };
 
 #define JOB_WAIT 1
@@ -48,6 +49,10 @@ struct job_call {
 typedef int job_step_fn(struct job_call *call, struct err *err);
 /* For `return job_wait(...)`: has the step run again after `ms`; `fmt` says what it waits for, for people. */
 int job_wait(struct job_call *call, int64_t ms, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* For `return job_wait_remedy(...)` behind job_wait: what people can do about it, shown while it waits, and when the step's limit is over. Returns JOB_WAIT. */
+int job_wait_remedy(struct job_call *call, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* For how long this try of the step has been at work, with all its waits, in ms. */
+int64_t job_spent_ms(const struct job_call *call);
 /* Commits a value that the work will be found by again. To be called before anything is asked for outside; on any error nothing may be asked for. */
 int job_decide(struct job_call *call, const char *name, const char *value, struct err *err);
 /* Tells a line, of at most JOB_LINE_CHARS_MAX characters. */
