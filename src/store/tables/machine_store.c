@@ -209,6 +209,29 @@ int machine_store_redraw(struct store *store, const char *id, const char *name, 
     return machine_explain_gone(rc, met, err);
 }
 
+struct machine_moving {
+    const char *id;
+    const struct address_pool *pool;
+};
+
+static int machine_move_in_tx(struct store_tx *tx, void *arg, struct err *err) {
+    const struct machine_moving *moving = arg;
+    struct db_conn *conn = store_tx_conn(tx);
+    char address[ADDRESS_TEXT_BYTES];
+    uint64_t met = 0;
+    int rc = lease_give_back(conn, moving->id, err);
+    rc = rc ? rc : lease_in_tx(tx, moving->pool, moving->id, address, err);
+    rc = rc ? rc
+            : db_run(conn, "UPDATE machines SET address = ? WHERE id = ? AND state = 'sick'",
+                     DB_ARGS(db_text(address), db_text(moving->id)), &met, err);
+    return machine_explain_gone(rc, met, err);
+}
+
+int machine_store_move(struct store *store, const char *id, const struct address_pool *pool, struct err *err) {
+    struct machine_moving moving = {id, pool};
+    return store_tx(store, machine_move_in_tx, &moving, err);
+}
+
 int machine_store_set(struct store *store, const struct machine *machine, enum machine_state state, const char *moref,
                       struct err *err) {
     uint64_t met = 0;

@@ -30,6 +30,8 @@ int machine_store_draw(struct store *store, const struct machine *machine, const
 /* Draws a sick machine again: with this name and instance_uuid, as drawn, at no moref; its address stays. ERR_NOT_FOUND if it is not there, or not sick; ERR_EXISTS as
  * above. */
 int machine_store_redraw(struct store *store, const char *id, const char *name, const char *instance_uuid, struct err *err);
+/* Gives a sick machine another address, of this pool, in one transaction. ERR_NOT_FOUND if it is not there, or not sick; ERR_CONFLICT as above: then nothing changes. */
+int machine_store_move(struct store *store, const char *id, const struct address_pool *pool, struct err *err);
 /* Writes how far the machine with this id and instance_uuid is, and its moref (NULL: as it was). ERR_NOT_FOUND: it is gone, or was drawn again. */
 int machine_store_set(struct store *store, const struct machine *machine, enum machine_state state, const char *moref,
                       struct err *err);

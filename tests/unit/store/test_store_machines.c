@@ -113,6 +113,26 @@ static void what_is_said_of_a_machine_that_was_drawn_again_is_not_written(void *
     machine_free(after);
 }
 
+static void a_sick_machine_gets_another_address_or_keeps_its_own(void **state) {
+    struct machine *machine = NULL;
+    struct err err = {0};
+    uint64_t count = 0;
+    (void)state;
+    ASSERT_OK(draw(ONE, "prod-cp-1", ONE, &err), &err);
+    ASSERT_CODE(machine_store_move(store, ONE, &pool, &err), ERR_NOT_FOUND, &err); /* it is not sick */
+    ASSERT_OK(machine_store_load(store, ONE, &machine, &err), &err);
+    ASSERT_OK(machine_store_set(store, machine, MACHINE_SICK, NULL, &err), &err);
+    machine_free(STEAL(machine));
+    ASSERT_OK(machine_store_move(store, ONE, &pool, &err), &err);
+    ASSERT_OK(machine_store_load(store, ONE, &machine, &err), &err);
+    assert_string_equal(machine->address, "10.9.0.21");
+    machine_free(machine);
+    ASSERT_CODE(machine_store_move(store, ONE, &pool, &err), ERR_CONFLICT, &err); /* the other one is quiet */
+    fixture_exec("UPDATE address_leases SET quiet_until_ms = 1 WHERE owner IS NULL");
+    ASSERT_OK(address_store_count_free(store, &pool, &count, &err), &err);
+    assert_int_equal(count, 1); /* it has its own still */
+}
+
 static void a_folder_is_kept_and_forgotten(void **state) {
     struct machine_folder folder;
     struct err err = {0};
@@ -132,6 +152,7 @@ int main(void) {
         TEST(a_machine_and_its_address_come_together),
         TEST(an_address_is_quiet_after_its_release),
         TEST(what_is_said_of_a_machine_that_was_drawn_again_is_not_written),
+        TEST(a_sick_machine_gets_another_address_or_keeps_its_own),
         TEST(a_folder_is_kept_and_forgotten),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
