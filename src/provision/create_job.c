@@ -282,43 +282,6 @@ static int create_undo_address(struct job_call *call, struct err *err) {
     return address_store_release(p->options.runtime->store, call->job->object_id, err);
 }
 
-/* -- machines ---------------------------------------------------------------------------------------------------------------------- */
-
-static int create_want(const struct machine_work *work, const struct job_call *call, struct machine_want *out, struct err *err) {
-    const struct provision *p = (const struct provision *)(const void *)work;
-    _cleanup_making_ struct making m = {0};
-    struct create_place place = {.role = MACHINE_CONTROL_PLANE};
-    int rc = making_load(p, call->job->object_id, &m, err);
-    if (!rc && call->item && !create_find(call->params, call->item, &place))
-        rc = err_set(err, ERR_CONFIG, "the job's parameters do not name the machine %s", call->item);
-    if (rc)
-        return rc;
-    const struct spec_machines *size = place.role == MACHINE_WORKER ? &m.spec.workers : &m.spec.control_planes;
-    out->provider = STEAL(m.provider);
-    out->cluster_id = str_dup(m.made->cluster_id);
-    out->cluster_name = str_dup(m.spec.name);
-    out->role = place.role;
-    out->cpus = size->cpus;
-    out->memory_mib = size->memory_mib;
-    return out->cluster_id && out->cluster_name ? 0 : err_set(err, ERR_NOMEM, "out of memory");
-}
-
-/* The token is good in the cluster already, or kubeadm makes it there. */
-static int create_seed(const struct machine_work *work, struct job_call *call, const struct machine *machine, const char *mac,
-                       struct node_data *out, struct err *err) {
-    const struct provision *p = (const struct provision *)(const void *)work;
-    const struct runtime *runtime = p->options.runtime;
-    _cleanup_(cluster_pki_free) struct cluster_pki *pki = NULL;
-    _cleanup_making_ struct making m = {0};
-    _cleanup_done_(making_plan_done) struct making_plan plan = {
-        .machine = machine, .mac = mac, .is_first = create_is_first(call)};
-    int rc = making_load(p, call->job->object_id, &m, err);
-    rc = rc ? rc : cluster_pki_load(runtime->store, runtime->seal, m.made->cluster_id, &pki, err);
-    rc = rc ? rc : bootstrap_token_get(p->options.kubernetes, m.made->cluster_id, plan.token, err);
-    rc = rc ? rc : making_plan_fill(p, &m, pki, &plan, err);
-    return rc ? rc : node_data_make(&plan.plan, out, err);
-}
-
 /* -- as the cluster's administrator -------------------------------------------------------------------------------------------------- */
 
 static int create_open_client(const struct job_call *call, struct k8s_client **out, struct err *err) {
@@ -341,11 +304,51 @@ static int create_keep_token(struct job_call *call, struct err *err) {
     return rc ? rc : job_decide(call, "token_kept_s", text, err);
 }
 
+/* -- machines ---------------------------------------------------------------------------------------------------------------------- */
+
+static int create_want(const struct machine_work *work, const struct job_call *call, struct machine_want *out, struct err *err) {
+    const struct provision *p = (const struct provision *)(const void *)work;
+    _cleanup_making_ struct making m = {0};
+    struct create_place place = {.role = MACHINE_CONTROL_PLANE};
+    int rc = making_load(p, call->job->object_id, &m, err);
+    if (!rc && call->item && !create_find(call->params, call->item, &place))
+        rc = err_set(err, ERR_CONFIG, "the job's parameters do not name the machine %s", call->item);
+    if (rc)
+        return rc;
+    const struct spec_machines *size = place.role == MACHINE_WORKER ? &m.spec.workers : &m.spec.control_planes;
+    out->provider = STEAL(m.provider);
+    out->cluster_id = str_dup(m.made->cluster_id);
+    out->cluster_name = str_dup(m.spec.name);
+    out->role = place.role;
+    out->cpus = size->cpus;
+    out->memory_mib = size->memory_mib;
+    out->keeps_address = str_eq(m.spec.network, SPEC_NETWORK_BRIDGE); /* in their routes */
+    return out->cluster_id && out->cluster_name ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+/* The token is good in the cluster then, or kubeadm makes it there. */
+static int create_seed(const struct machine_work *work, struct job_call *call, const struct machine *machine, const char *mac,
+                       struct node_data *out, struct err *err) {
+    const struct provision *p = (const struct provision *)(const void *)work;
+    const struct runtime *runtime = p->options.runtime;
+    _cleanup_(cluster_pki_free) struct cluster_pki *pki = NULL;
+    _cleanup_making_ struct making m = {0};
+    _cleanup_done_(making_plan_done) struct making_plan plan = {
+        .machine = machine, .mac = mac, .is_first = create_is_first(call)};
+    int rc = making_load(p, call->job->object_id, &m, err);
+    rc = rc ? rc : cluster_pki_load(runtime->store, runtime->seal, m.made->cluster_id, &pki, err);
+    rc = rc || plan.is_first ? rc : create_keep_token(call, err);
+    rc = rc ? rc : bootstrap_token_get(p->options.kubernetes, m.made->cluster_id, plan.token, err);
+    rc = rc ? rc : making_plan_fill(p, &m, pki, &plan, err);
+    return rc ? rc : node_data_make(&plan.plan, out, err);
+}
+
 static int create_step_boot(struct job_call *call, struct err *err) {
     if (!job_is_done(call, "clone", call->item))
         return job_wait(call, CREATE_LOOK_MS, "waits for its clone");
-    int rc = create_is_first(call) ? 0 : create_keep_token(call, err);
-    return rc ? rc : machine_step_boot(call, err);
+    int rc = machine_step_boot(call, err); /* first: what is wrong with the machine may be why the API is away */
+    const int kept = rc == JOB_WAIT && !create_is_first(call) ? create_keep_token(call, err) : 0;
+    return kept ? kept : rc;
 }
 
 /* A control plane that died in its join may have become a member of etcd, which must not count it any more: the others ask for its vote. */
@@ -356,6 +359,12 @@ static int create_give_up(const struct machine_work *work, struct job_call *call
     if (create_is_first(call))
         return 0; /* the cluster begins with it */
     int rc = machine->role == MACHINE_CONTROL_PLANE ? making_remove_member(p, machine, err) : 0;
+    if (rc == ERR_UNAVAILABLE)
+        return err_remedy(
+            err,
+            "power %s on at the vCenter, with more memory if that was short: once its etcd answers, this goes on by itself; or "
+            "give the cluster up: kaasctl job cancel %.36s",
+            machine->name, call->job->id);
     rc = rc ? rc : create_open_client(call, &client, err);
     return rc ? rc : k8s_delete_node(client, machine->name, err);
 }

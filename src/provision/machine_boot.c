@@ -12,6 +12,8 @@
 #include "strbuf.h"
 #include "uuid.h"
 
+#define MACHINE_SILENT_MS 180000 /* a boot that tells nothing for so long is remarkable */
+
 /* -- user-data out ----------------------------------------------------------------------------------------------------------- */
 
 static int machine_begin_wipe(struct machine_call *mc, struct err *err) {
@@ -137,14 +139,27 @@ static int machine_wait_address(struct machine_call *mc, const struct vim_guest_
                                       : "none");
 }
 
-static int machine_wait_guest(struct machine_call *mc, const struct vim_guest_state *guest, struct err *err) {
+static struct node_told machine_told(const struct vim_guest_state *guest) {
     struct node_told told;
     node_phase_read(guest->phase[0] ? guest->phase : NULL, guest->error[0] ? guest->error : NULL, &told);
+    return told;
+}
+
+/* What is wrong may pass, by itself or because somebody sees to it. */
+static int machine_wait_phase(struct machine_call *mc, const struct node_told *told) {
+    const bool is_silent = told->phase == NODE_PHASE_NONE && !told->fault && job_spent_ms(mc->call) >= MACHINE_SILENT_MS;
+    const enum node_fault fault = is_silent ? NODE_FAULT_SILENT : told->fault;
+    (void)job_wait(mc->call, MACHINE_LOOK_MS, "%s: %s%s%s%s%s", mc->machine->name, is_silent ? "" : node_phase_text(told->phase),
+                   told->fault ? "; " : "", node_fault_text(fault), told->detail[0] ? ": " : "", told->detail);
+    return job_wait_remedy(mc->call, "%s", node_fault_remedy(fault));
+}
+
+static int machine_wait_guest(struct machine_call *mc, const struct vim_guest_state *guest, struct err *err) {
+    const struct node_told told = machine_told(guest);
     if (told.phase == NODE_PHASE_FAILED || node_fault_is_lasting(told.fault))
         return node_fault_set(mc->machine->name, &told, err);
     if (told.phase != NODE_PHASE_DONE)
-        return job_wait(mc->call, MACHINE_LOOK_MS, "%s: %s%s%s%s%s", mc->machine->name, node_phase_text(told.phase),
-                        told.fault ? "; " : "", node_fault_text(told.fault), told.detail[0] ? ": " : "", told.detail);
+        return machine_wait_phase(mc, &told);
     if (!vim_guest_state_has_address(guest, mc->machine->address))
         return machine_wait_address(mc, guest);
     return 0;
@@ -168,6 +183,17 @@ static bool machine_is_leaving(const struct machine_call *mc) {
     return str_eq(json_get_string(mc->call->data, "replaced"), mc->machine->instance_uuid);
 }
 
+/* An address that the provider has not any more is taken by somebody else: another one comes in its place. */
+static int machine_leave_address(struct machine_call *mc, struct err *err) {
+    const struct provider *provider = mc->want.provider;
+    uint32_t address = 0;
+    if (mc->want.keeps_address ||
+        (address_parse(mc->machine->address, &address) && address_ranges_has(&provider->node_addresses, address)))
+        return 0;
+    const struct address_pool pool = machine_pool(provider);
+    return machine_store_move(mc->work->store, mc->machine->id, &pool, err);
+}
+
 static int machine_replace(struct machine_call *mc, struct err *err) {
     char name[MACHINE_NAME_BYTES], uuid[UUID_TEXT_BYTES];
     int rc = machine_is_leaving(mc) ? 0 : job_decide(mc->call, "replaced", mc->machine->instance_uuid, err);
@@ -175,6 +201,7 @@ static int machine_replace(struct machine_call *mc, struct err *err) {
         return rc;
     rc = mc->work->give_up ? mc->work->give_up(mc->work, mc->call, mc->machine, err) : 0;
     rc = rc ? rc : machine_remove(mc, err);
+    rc = rc ? rc : machine_leave_address(mc, err);
     if (rc)
         return rc;
     machine_draw_name(&mc->want, name);
@@ -183,6 +210,20 @@ static int machine_replace(struct machine_call *mc, struct err *err) {
     if (!rc)
         job_say(mc->call, "%s is gone; %s comes in its place", mc->machine->name, name);
     return rc ? rc : job_wait(mc->call, 0, "%s comes in the place of one that failed", name);
+}
+
+/* On its way to a node, and nothing is wrong with it. */
+static bool machine_is_under_way(const struct vim_guest_state *guest) {
+    const struct node_told told = machine_told(guest);
+    return guest->has_tools && told.phase >= NODE_PHASE_CHECKING && told.phase <= NODE_PHASE_KUBELET &&
+           (told.fault == NODE_FAULT_NONE || told.fault == NODE_FAULT_KUBELET);
+}
+
+/* It is waited for once more, but not for ever: a guest that hangs looks like this, too. */
+static int machine_spare(struct machine_call *mc, struct err *err) {
+    int rc = job_decide(mc->call, "spared", mc->machine->instance_uuid, err);
+    rc = rc ? rc : machine_set(mc, MACHINE_SEEDED, NULL, err);
+    return rc ? rc : job_wait(mc->call, 0, "%s goes on by itself", mc->machine->name);
 }
 
 /* One whose guest got over it meanwhile may stay. */
@@ -196,6 +237,9 @@ static int machine_look_at_sick(struct machine_call *mc, struct err *err) {
         return rc == ERR_NOT_FOUND ? machine_lost(mc, err) : err_move(err, rc, &why);
     if (now.guest.is_on && !now.guest.has_userdata && !machine_wait_guest(mc, &now.guest, &ignored))
         return machine_set(mc, MACHINE_READY, NULL, err);
+    const bool was_spared = str_eq(json_get_string(mc->call->data, "spared"), mc->machine->instance_uuid);
+    if (now.guest.is_on && !now.guest.has_userdata && !was_spared && machine_is_under_way(&now.guest))
+        return machine_spare(mc, err);
     return machine_replace(mc, err);
 }
 

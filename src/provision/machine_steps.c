@@ -22,6 +22,13 @@ void machine_draw_name(const struct machine_want *want, char name[MACHINE_NAME_B
     (void)snprintf(name, MACHINE_NAME_BYTES, "%.*s-%s-%s", room, want->cluster_name, part, tail);
 }
 
+struct address_pool machine_pool(const struct provider *provider) {
+    return (struct address_pool){.vcenter_id = provider->vcenter_id,
+                                 .network = provider->places[PROVIDER_NETWORK].moref,
+                                 .ranges = &provider->node_addresses,
+                                 .provider = provider->name};
+}
+
 static int machine_draw(const struct machine_work *work, struct job_call *call, const struct machine_want *want,
                         struct err *err) {
     const struct provider *provider = want->provider;
@@ -34,10 +41,7 @@ static int machine_draw(const struct machine_work *work, struct job_call *call, 
                             .name = name,
                             .role = want->role,
                             .instance_uuid = uuid};
-    const struct address_pool pool = {.vcenter_id = provider->vcenter_id,
-                                      .network = drawn.network,
-                                      .ranges = &provider->node_addresses,
-                                      .provider = provider->name};
+    const struct address_pool pool = machine_pool(provider);
     machine_draw_name(want, name);
     uuid_new(uuid);
     return machine_store_draw(work->store, &drawn, &pool, err);

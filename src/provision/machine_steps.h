@@ -28,6 +28,7 @@ struct machine_want {
     char *cluster_id, *cluster_name;
     enum machine_role role;
     int64_t cpus, memory_mib;
+    bool keeps_address; /* also when another machine comes in its place: others have been told of it */
 };
 void machine_want_done(struct machine_want *want); /* NULL is allowed */
 

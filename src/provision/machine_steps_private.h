@@ -74,5 +74,7 @@ int machine_wipe(struct machine_call *mc, struct err *err);
 /* A name for a new machine of this cluster, with a UUID. */
 #define MACHINE_NAME_BYTES 64
 void machine_draw_name(const struct machine_want *want, char name[MACHINE_NAME_BYTES]);
+/* Where its address is from; borrows from the provider. */
+struct address_pool machine_pool(const struct provider *provider);
 /* Clones it, unless it was. */
 int machine_clone(struct machine_call *mc, struct err *err);

@@ -100,12 +100,24 @@ static bool making_is_member(const struct etcd_member *member, const struct mach
     return str_eq(member->name, machine->name) || str_eq(member->peer_url, url);
 }
 
+/* Without a majority nothing is decided, not even that one need not be counted any more; who is asked would not answer for long. */
+static int making_take_out(struct etcd_client *etcd, const struct etcd_member *member, const struct machine *machine,
+                           struct err *err) {
+    struct etcd_status status;
+    int rc = etcd_get_status(etcd, &status, err);
+    if (!rc && !status.leader_id)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "%s cannot be taken out of etcd: it had a vote already, and without it etcd has no majority",
+                       machine->name);
+    return rc ? rc : etcd_remove_member(etcd, member->id, err);
+}
+
 static int making_remove_member_by(struct etcd_client *etcd, const struct machine *machine, struct err *err) {
     struct etcd_members members;
     int rc = etcd_list_members(etcd, &members, err);
     for (size_t i = 0; !rc && i < members.count; i++)
         if (making_is_member(&members.items[i], machine))
-            rc = etcd_remove_member(etcd, members.items[i].id, err);
+            rc = making_take_out(etcd, &members.items[i], machine, err);
     return rc;
 }
 

@@ -65,18 +65,19 @@ check_machine() {
     [ "$found" -ge "$disk_mib" ] || give_up little-disk "$found MiB, of $disk_mib that it takes"
 }
 
-# The clock against that of the API server, or of who wrote the plan; tells by how much it is wrong.
+uptime_s() { cut -d . -f 1 /proc/uptime; }
+
+# The clock against that of the API server, or of who wrote the plan, as it was when this program began; tells by how much it is wrong, which does not change from look to look.
 check_clock() {
-    now=$(date +%s)
     if [ "$1" ]; then
-        there=$(date -d "$1" +%s) late=$clock_limit_s who='that of the API server'
+        ahead=$(($(date +%s) - $(date -d "$1" +%s))) late=$clock_limit_s who='that of the API server'
     else
-        there=$KAAS_MADE_S late=$plan_limit_s who='the making of the cluster'
+        ahead=$(($(date +%s) - ($(uptime_s) - began_s) - KAAS_MADE_S)) late=$plan_limit_s who='the making of the cluster'
     fi
-    if [ $((there - now)) -gt "$clock_limit_s" ]; then
-        echo "clock it is $((there - now)) s behind $who"
-    elif [ $((now - there)) -gt "$late" ]; then
-        echo "clock it is $((now - there)) s ahead of $who"
+    if [ $((-ahead)) -gt "$clock_limit_s" ]; then
+        echo "clock it is $(((30 - ahead) / 60)) minutes behind $who"
+    elif [ "$ahead" -gt "$late" ]; then
+        echo "clock it is $(((30 + ahead) / 60)) minutes ahead of $who"
     fi
 }
 
@@ -105,9 +106,10 @@ check_place() {
         found=$(cat "$answers/api")
         [ -z "$found" ] || { echo "api-address-taken $KAAS_API_ADDRESS is at $found"; return; }
     else
-        # the certificate is not looked at: kubeadm knows the CA by its hash, and here a clock is read
-        found=$(curl --silent --show-error --insecure --noproxy '*' --max-time 5 --output /dev/null --dump-header - "https://$KAAS_API/livez" 2>&1) ||
-            { echo "no-api $found"; return; }
+        # the certificate is not looked at: kubeadm knows the CA by its hash, and here a clock is read. Ready means that etcd has a majority, without which
+        # neither a join nor taking back one that was cut off comes to an end
+        found=$(curl --silent --show-error --fail --insecure --noproxy '*' --max-time 5 --output /dev/null --dump-header - "https://$KAAS_API/readyz" 2>&1) ||
+            { echo "no-api $(printf '%s\n' "$found" | tail -n 1)"; return; }
         date=$(printf '%s\n' "$found" | tr -d '\r' | sed -n 's/^[Dd]ate: //p' | head -n 1)
     fi
     check_clock "$date"
@@ -207,6 +209,7 @@ await_kubelet() {
     done
 }
 
+began_s=$(uptime_s)
 tell_error none
 if [ ! -e "$state/joined" ]; then
     phase checking

@@ -19,6 +19,7 @@ NAMED = ("systemd", "unified")  # without controllers; two machines in one group
 NEEDED = ("cpu", "cpuset", "memory", "pids")
 PERIOD_US = 100_000
 END_LIMIT_S = 30.0
+STARVE_STEPS, STARVE_STEP_BYTES = 64, 8 << 20
 
 
 class NoCgroups(Exception):
@@ -157,6 +158,18 @@ class Groups:
     def limit_memory(self, machine: str, limit_bytes: int) -> None:
         """May be changed while it runs."""
         self._write(machine, "memory.max" if is_unified() else "memory.limit_in_bytes", str(limit_bytes))
+
+    def starve(self, machine: str) -> None:
+        """Little more than it needs at this moment; what can be read again from its disk does not count."""
+        (stat,) = [group / "memory.stat" for group in self._of(machine) if (group / "memory.stat").exists()]
+        held = dict(line.split() for line in stat.read_text().splitlines())
+        limit = int(held.get("total_rss") or held["anon"])
+        for _ in range(STARVE_STEPS):
+            limit += STARVE_STEP_BYTES
+            with contextlib.suppress(OSError):  # EBUSY: it holds more than that
+                self.limit_memory(machine, limit)
+                return
+        raise NoCgroups(f"{machine}: its memory cannot be limited to {limit} bytes")
 
     def freeze(self, machine: str, *, frozen: bool) -> None:
         """All of its processes stand still, or go on."""

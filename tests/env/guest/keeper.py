@@ -127,6 +127,8 @@ class Keeper:
                 self.site.groups.freeze(command["moid"], frozen=command["frozen"])
             case "memory":
                 self.site.groups.limit_memory(command["moid"], command["memory_mb"] * MIB)
+            case "starve":
+                self.site.groups.starve(command["moid"])
             case "occupy":
                 await self.occupy(command["address"], command["port"])
             case "vacate":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import fnmatch
 import json
 import os
 import shutil
@@ -81,7 +82,7 @@ class Site:
     ailments: dict[str, Ailment] = field(default_factory=dict)
 
     def ailment(self, name: str) -> Ailment:
-        return self.ailments.get(name, Ailment())
+        return next((how for pattern, how in self.ailments.items() if fnmatch.fnmatchcase(name, pattern)), Ailment())
 
 
 class Machine:

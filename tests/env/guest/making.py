@@ -26,7 +26,7 @@ PROVIDER = {
 
 
 @contextmanager
-def kaasd_on(site: Site, options: dict[str, Any] | None = None) -> Iterator[Kaasd]:
+def kaasd_on(site: Site, options: dict[str, Any] | None = None, env: dict[str, str] | None = None) -> Iterator[Kaasd]:
     """With a database of its own, registered with the site's vCenter, whose template says what it is."""
     told = json.dumps({"contract": 1, "kubernetes": site.image.description()["kubernetes"]})
     site.vcenter.control.create_template("domain-c7", TEMPLATE, disks_gb=[20], nics=[PORT_GROUP],
@@ -34,7 +34,8 @@ def kaasd_on(site: Site, options: dict[str, Any] | None = None) -> Iterator[Kaas
     with ExitStack() as stack:
         database = installed_database(site.scratch)
         stack.callback(database.close)
-        kaasd = Kaasd(site.scratch, database.socket, options={"kubernetes": {"bundles": str(TOP / "etc/bundles")}, **(options or {})})
+        kaasd = Kaasd(site.scratch, database.socket, options={"kubernetes": {"bundles": str(TOP / "etc/bundles")}, **(options or {})},
+                      env=env)
         adopt(kaasd)
         stack.callback(kaasd.stop)
         kaasd.start()

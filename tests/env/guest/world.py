@@ -145,7 +145,7 @@ class Guests:
         if told.returncode:
             raise WorldError(f"{name}: cloud-init: {told.stdout}\n{self.run(name, 'cat /var/log/cloud-init-output.log').stdout[-3000:]}")
 
-    # making them ill: from the next power on, by the name that the vCenter has
+    # making them ill: from the next power on, by the name that the vCenter has, or a pattern of such names (fnmatch)
 
     def ail(self, name: str, **how: Any) -> None:
         """`how` are members of machine.Ailment."""
@@ -165,6 +165,10 @@ class Guests:
 
     def limit_memory(self, name: str, memory_mb: int) -> None:
         self._keeper.ask("memory", moid=self._of(name)["moid"], memory_mb=memory_mb)
+
+    def starve(self, name: str) -> None:
+        """It gets no memory beside what it holds."""
+        self._keeper.ask("starve", moid=self._of(name)["moid"])
 
     def occupy(self, address: str, port: int = 0) -> None:
         """Somebody else has the address (as 10.77.0.9/24) on their network, and listens at the port, if one is given."""

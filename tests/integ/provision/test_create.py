@@ -577,6 +577,30 @@ def test_each_word_of_a_guest_that_gives_up_is_the_reason(place: Place) -> None:
         until(lambda: place.record(cluster_id)["state"] == "creating", "the state creating")
 
 
+@pytest.mark.parametrize("network", ["kube-router", "bridge"])
+def test_an_address_that_the_provider_has_not_any_more_is_left(place: Place, network: str) -> None:
+    """By the next try, since somebody else has it; of a network of routes the others have been told of it."""
+    place.guests.say = ill("address-taken: 10.9.0.20 is at 02:00:00:00:00:01, too")
+    _, job_id = place.create(network=network)
+    assert "take it out of the provider's range; then retry" in place.wait(job_id, "failed")["remedy"]
+    ((name, address),) = place.query("SELECT name, address FROM machines")
+    place.put(nodes__addresses=["10.9.0.25-10.9.0.29"])
+    place.guests.say = working
+    place.order(job_id, "retry")
+    place.wait_line(job_id, f"{name} is gone")
+    ((now,),) = place.query("SELECT address FROM machines")
+    assert now == ("10.9.0.25" if network == "kube-router" else address)
+    assert place.query("SELECT address FROM address_leases WHERE owner IN (SELECT id FROM machines)") == [(now,)]
+
+
+def test_what_a_guest_waits_for_is_told_with_what_helps(place: Place) -> None:
+    place.guests.say = lambda vm, address: [*good(vm, address)[:1], {"guestinfo": {"guestinfo.kaas.error": "no-gateway: nobody answers"}}]
+    _, job_id = place.create()
+    place.wait_line(job_id, "the gateway does not answer: nobody answers")
+    (step,) = [one for one in place.job(job_id)["steps"] if one["name"] == "boot"]
+    assert step["state"] == "waiting" and step["remedy"].startswith("correct nodes.gateway in the provider")
+
+
 def test_deleting_after_a_creation_that_failed(place: Place) -> None:
     place.guests.say = ill("init-failed: no")
     cluster_id, job_id = place.create(workers={"count": 1})

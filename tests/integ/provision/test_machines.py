@@ -236,6 +236,28 @@ def test_a_guest_that_got_over_it_stays(machines: Machines) -> None:
     assert machines.rows()[0]["instance_uuid"] == sick["instance_uuid"]
 
 
+def test_a_guest_that_goes_on_is_waited_for_once_more(machines: Machines) -> None:
+    """What kept it has gone before the next try; but one that looks like that again and again may hang."""
+    machines.guests.say = bad
+    job_id = machines.make()
+    failed(machines, job_id)
+    (sick,) = machines.rows()
+    goes_on = {"guestinfo.kaas.error": "", "guestinfo.kaas.phase": "join"}
+    machines.control.guest_says(sick["moref"], guestinfo=goes_on)
+    retry(machines, job_id)
+    machines.wait_line(job_id, f"{sick['name']} goes on by itself")
+    machines.control.guest_says(sick["moref"], guestinfo={"guestinfo.kaas.error": "join-failed: no", "guestinfo.kaas.phase": "failed"})
+    failed(machines, job_id)
+    assert machines.rows()[0]["state"] == "sick"
+    machines.assert_no_userdata()
+    machines.control.guest_says(sick["moref"], guestinfo=goes_on)
+    machines.guests.say = good
+    retry(machines, job_id)
+    machines.wait(job_id, "done")
+    assert machines.rows()[0]["instance_uuid"] != sick["instance_uuid"]
+    machines.assert_made(1)
+
+
 def test_what_boots_comes_to_its_end_before_the_job_fails(machines: Machines) -> None:
     machines.guests.say = lambda vm, address: good(vm, address)[:1]
     machines.control.plan_tasks("CloneVM_Task", skip=1, count=1, duration_ms=3000, fail_at=50)
