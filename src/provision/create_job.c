@@ -344,11 +344,15 @@ static int create_seed(const struct machine_work *work, struct job_call *call, c
 }
 
 static int create_step_boot(struct job_call *call, struct err *err) {
+    struct err why = {0};
     if (!job_is_done(call, "clone", call->item))
         return job_wait(call, CREATE_LOOK_MS, "waits for its clone");
     int rc = machine_step_boot(call, err); /* first: what is wrong with the machine may be why the API is away */
-    const int kept = rc == JOB_WAIT && !create_is_first(call) ? create_keep_token(call, err) : 0;
-    return kept ? kept : rc;
+    if (rc != JOB_WAIT || create_is_first(call) || !create_keep_token(call, &why))
+        return rc;
+    (void)err_set(err, ERR_UNAVAILABLE, "%.200s; the token by which it joins cannot be renewed: %.200s", call->wait_reason,
+                  why.text);
+    return err_remedy(err, "%s", why.remedy); /* whatever it is: an API server that has lost its etcd refuses with 403 */
 }
 
 /* A control plane that died in its join may have become a member of etcd, which must not count it any more: the others ask for its vote. */

@@ -243,6 +243,17 @@ static int machine_look_at_sick(struct machine_call *mc, struct err *err) {
     return machine_replace(mc, err);
 }
 
+/* One that was never powered on can be used at the next try; a guest that has failed cannot. */
+static int machine_leave(struct machine_call *mc, struct err *err) {
+    if (mc->machine->state != MACHINE_SEEDED)
+        return 0;
+    int rc = machine_wipe(mc, err);
+    rc = rc ? rc : machine_set(mc, machine_was_on(mc) ? MACHINE_SICK : MACHINE_CLONED, NULL, err);
+    if (!rc)
+        job_say(mc->call, "the user-data of %s is removed, and was read back empty", mc->machine->name);
+    return rc;
+}
+
 /* -- the step ------------------------------------------------------------------------------------------------------------------- */
 
 /* A machine with user-data, or on the way there. `done`: what has just been done. */
@@ -260,6 +271,10 @@ static int machine_go_on(struct machine_call *mc, enum machine_doing done, struc
         return job_wait(mc->call, 1000, "%s is on", mc->machine->name);
     if (!guest.is_on)
         return done == MACHINE_SEEDING ? machine_begin_on(mc, err) : machine_prepare(mc, err);
+    if (machine_told(&guest).fault == NODE_FAULT_CUT_OFF) {
+        rc = machine_leave(mc, err);
+        return rc ? rc : job_wait(mc->call, 0, "%s: %s", mc->machine->name, node_fault_text(NODE_FAULT_CUT_OFF));
+    }
     rc = machine_wait_guest(mc, &guest, err);
     return rc ? rc : machine_finish(mc, err);
 }
@@ -292,17 +307,6 @@ int machine_step_boot(struct job_call *call, struct err *err) {
 }
 
 /* -- leaving it ------------------------------------------------------------------------------------------------------------------ */
-
-/* One that was never powered on can be used at the next try; a guest that has failed cannot. */
-static int machine_leave(struct machine_call *mc, struct err *err) {
-    if (mc->machine->state != MACHINE_SEEDED)
-        return 0;
-    int rc = machine_wipe(mc, err);
-    rc = rc ? rc : machine_set(mc, machine_was_on(mc) ? MACHINE_SICK : MACHINE_CLONED, NULL, err);
-    if (!rc)
-        job_say(mc->call, "the user-data of %s is removed, and was read back empty", mc->machine->name);
-    return rc;
-}
 
 int machine_leave_boot(struct job_call *call, struct err *err) {
     bool is_gone;

@@ -106,8 +106,8 @@ check_place() {
         found=$(cat "$answers/api")
         [ -z "$found" ] || { echo "api-address-taken $KAAS_API_ADDRESS is at $found"; return; }
     else
-        # the certificate is not looked at: kubeadm knows the CA by its hash, and here a clock is read. Ready means that etcd has a majority, without which
-        # neither a join nor taking back one that was cut off comes to an end
+        # the certificate is not looked at: kubeadm knows the CA by its hash, and here a clock is read. Ready says that etcd has a majority, without which no
+        # join comes to an end
         found=$(curl --silent --show-error --fail --insecure --noproxy '*' --max-time 5 --output /dev/null --dump-header - "https://$KAAS_API/readyz" 2>&1) ||
             { echo "no-api $(printf '%s\n' "$found" | tail -n 1)"; return; }
         date=$(printf '%s\n' "$found" | tr -d '\r' | sed -n 's/^[Dd]ate: //p' | head -n 1)
@@ -141,9 +141,12 @@ watch() {
 
 # -- the work -----------------------------------------------------------------------------------------------------------------------
 
-# What is left of a try that was cut off. kubeadm takes the member of etcd out as well, if it can.
+# What is left of a try that was cut off. A control plane that joins may have a vote in etcd by now, and kubeadm's reset would delete what it has to vote by without taking
+# it out, as long as its node is not there (seen with 1.36.3): the others would be without a majority for good. So it stays as it is, with kubelet and etcd, until KaaS has
+# taken it out, and another machine comes in its place.
 undo() {
     [ -e "$state/began" ] || return 0
+    [ "$KAAS_ROLE" != control-plane ] || give_up cut-off "it had begun at $(date -u -r "$state/began" +%FT%TZ)"
     timeout "$reset_limit_s" kubeadm reset --force >>"$log" 2>&1
     rm -f "$state/began"
 }
@@ -215,12 +218,12 @@ if [ ! -e "$state/joined" ]; then
     phase checking
     mkdir -p "$answers"
     check_machine
+    undo
     while wrong=$(check_place) && [ "$wrong" ]; do
         tell_error "${wrong%% *}" "${wrong#* }"
         sleep "$round_s"
     done
     tell_error none
-    undo
     lay_out >>"$log" 2>&1
     run_kubeadm
 fi

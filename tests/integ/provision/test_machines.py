@@ -258,6 +258,18 @@ def test_a_guest_that_goes_on_is_waited_for_once_more(machines: Machines) -> Non
     machines.assert_made(1)
 
 
+def test_one_whose_join_was_cut_off_is_replaced_at_once(machines: Machines) -> None:
+    """Nobody has to see to anything: its host died, and it runs again."""
+    machines.guests.say = lambda vm, address: [*good(vm, address)[:1], {"guestinfo": {"guestinfo.kaas.error": "cut-off: it had begun",
+                                                                                      "guestinfo.kaas.phase": "failed"}}]
+    job_id = machines.make()
+    machines.wait_line(job_id, "a restart has cut its join off")
+    machines.guests.say = good
+    machines.wait(job_id, "done")
+    assert any(line.startswith("boot the machine: prod-cp-") and line.endswith(" is given up") for line in machines.told(job_id))
+    machines.assert_made(1)
+
+
 def test_what_boots_comes_to_its_end_before_the_job_fails(machines: Machines) -> None:
     machines.guests.say = lambda vm, address: good(vm, address)[:1]
     machines.control.plan_tasks("CloneVM_Task", skip=1, count=1, duration_ms=3000, fail_at=50)
