@@ -31,7 +31,7 @@ class Pair:
 
     def kill_who_works(self, patient: Patient) -> str:
         """And asks the other one from now on. The name of the one that was killed."""
-        name = str(patient.job()["replica"])
+        name = str(patient.job()["owner"])
         self.both[name].kill()
         patient.kaasd = next(one for other, one in self.both.items() if other != name)
         return name
@@ -74,13 +74,13 @@ def test_another_replica_goes_on_in_the_middle_of_a_machine_and_behind_the_conne
     until_phase(patient, "cp", "init")
     machines = ids(patient)
     killed = pair.kill_who_works(patient)
-    until(lambda: patient.job()["replica"] not in (killed, None), "the take-over", LIMIT_S)
+    until(lambda: patient.job()["owner"] not in (killed, None), "the take-over", LIMIT_S)
     pair.both[killed].start()
     until_connected(patient)
     second = pair.kill_who_works(patient)
     assert second != killed
     nodes = patient.until_made()
-    assert patient.job()["replica"] == killed
+    assert patient.job()["owner"] == killed
     assert ids(patient) == machines and sorted(node.name for node in nodes) == sorted(machines)
     assert [node.is_control_plane for node in nodes] == [True, False]
     patient.assert_no_user_data()
