@@ -21,7 +21,7 @@ ILL: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     "astray": ({}, {"gateway": NOBODY}, "no-gateway", NOBODY),
     "double": ({}, {}, "address-taken", "10.77.0.62 is at "),
     "eclipsed": ({}, {"api_host": "10.77.0.69"}, "api-address-taken", "10.77.0.69 is at "),
-    "late": ({"clock_s": 7200}, {}, "clock", "120 minutes ahead of the making of the cluster"),
+    "late": ({"clock_s": 7200}, {}, "clock", " minutes ahead of the making of the cluster"),
     "alone": ({}, {"role": "worker"}, "no-api", "curl: "),
     "small": ({"memory_mb": MEMORY_MB}, {}, "little-memory", f"{MEMORY_MB} MiB, of 1700"),
     "bare": ({"lacks": ["/usr/bin/kubelet"]}, {}, "no-program", "kubelet is not there"),
