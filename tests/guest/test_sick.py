@@ -20,6 +20,7 @@ from sick import Patient, held
 pytestmark = pytest.mark.full("six machines at a time, of which four become clusters")
 
 NOBODY, CLOCK_S, STEP_LIMIT_S = "10.77.0.253", 7200, 20 * 60
+LAPS_MAX = 60
 MINUTES = "12[0-9]"  # of CLOCK_S, and those that its boot takes
 LOOKS = "it looks whether it can become a node"
 STEP = "start the machine, until it is a node: control plane 1: "
@@ -72,10 +73,12 @@ class Ward:
     address: str  # that somebody else has
 
     def put_forward(self) -> None:
-        """To the end of the step's limit, for kaasd alone; then it is restarted, by the time that its machines have."""
-        self.clock.advance(STEP_LIMIT_S, 10)
-        for patient in self.patients.values():
-            patient.until_state("failed")
+        """To the end of the limit, for kaasd alone; then it is restarted, by the time that its machines have. More than once at need: a
+        call to the database that a step of the clock makes late has it take its jobs anew, and they go by the database's time."""
+        laps = 0
+        while any(patient.job()["state"] == "running" for patient in self.patients.values()):
+            assert (laps := laps + 1) < LAPS_MAX, [patient.job() for patient in self.patients.values()]
+            self.clock.advance(STEP_LIMIT_S / 4)
         self.kaasd.stop()
         self.kaasd.env = {}
         self.kaasd.start()
@@ -117,7 +120,7 @@ def failed(ward: Ward) -> Ward:
 def test_it_says_what_it_waits_for(ward: Ward, name: str) -> None:
     """At once, and what helps: somebody may see to it before the limit is over."""
     told = ward.patients[name].until_waits(ILL[name].begin)
-    assert told["remedy"].startswith(ILL[name].remedy)
+    assert (told["remedy"] or "").startswith(ILL[name].remedy)
 
 
 @pytest.mark.parametrize("name", ILL)

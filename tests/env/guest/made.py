@@ -75,7 +75,7 @@ class MadeCluster:
     def explain(self) -> str:
         """Why it could not be made, as one would look for it."""
         told = self.kaasd.ctl.run("job", "list").stdout
-        for name in self.site.guests.machines():
+        for name in (name for name, row in self.site.guests.machines().items() if row["pid"]):
             logs = "tail -30 /var/log/kaas-node.log; journalctl -u kubelet -n 15 --no-pager"
             told += f"\n{name}: {self.site.guests.run(name, logs).stdout}"
         return told
