@@ -94,7 +94,7 @@ static void test_error(void **state) {
     node_phase_read("failed", "little-memory: 300 MiB, of 1700 that it takes", &told);
     assert_int_equal(node_fault_set("prod-cp-x7f2k", &told, &err), ERR_UPSTREAM);
     assert_string_equal(err.text, "prod-cp-x7f2k: it has too little memory: 300 MiB, of 1700 that it takes");
-    assert_non_null(strstr(err.remedy, "more memory"));
+    assert_non_null(strstr(err.remedy, "larger --control-plane-memory"));
     err = (struct err){0};
     told = (struct node_told){.fault = NODE_FAULT_SILENT};
     (void)node_fault_set("prod-cp-x7f2k", &told, &err);
