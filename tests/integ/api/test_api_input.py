@@ -311,6 +311,12 @@ def test_a_line_break_does_not_forge_a_line_of_the_log(world: World) -> None:
     assert not [line for line in world.kaasd.process.log.splitlines() if line.startswith("time=0 ")]
 
 
+@pytest.mark.parametrize("address", ["http://192.0.2.1:6443", "https://192.0.2.1/\x1e", "https://me:secret@192.0.2.1:6443", "192.0.2.1"])
+def test_what_is_no_address_of_an_api_server_is_a_mistake_of_whoever_gives_it(admin: Api, address: str) -> None:
+    problem = admin.refused(422, "unprocessable", "POST", "/v2/clusters:connect", json={"name": "x", "address": address, "token": "x"})
+    assert "the address of the API server" in problem["detail"] and "https://HOST:6443" in problem["remedy"]
+
+
 # -- sizes and framing --------------------------------------------------------------------------------------------------
 
 
