@@ -59,6 +59,7 @@ static int admin_load_address(struct kubernetes *k, const struct cluster *cluste
     return err_remedy(err, "see how far it is: kaasctl job list");
 }
 
+/* A connection that trusts one certificate has no CA; whoever gets the kubeconfig trusts the cluster's own then. */
 static int admin_write(const struct kube_admin *admin, const struct kube_connection *connection, const char *cluster,
                        const char *user, struct strbuf *text, struct err *err) {
     _cleanup_free_ char *context = str_format("%s@%s", user, cluster);
@@ -66,7 +67,7 @@ static int admin_write(const struct kube_admin *admin, const struct kube_connect
                                           .cluster_name = cluster,
                                           .user_name = user,
                                           .url = connection->address,
-                                          .ca_pem = connection->ca_pem,
+                                          .ca_pem = connection->ca_pem ? connection->ca_pem : admin->ca_pem,
                                           .client_cert_pem = admin->cert_pem,
                                           .client_key_pem = admin->key_pem};
     return context ? kubeconfig_write(&config, text, err) : err_set(err, ERR_NOMEM, "out of memory");

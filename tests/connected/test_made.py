@@ -128,6 +128,17 @@ def test_the_command_prints_it_for_a_file(connected: Connected) -> None:
     assert ctl.json("cluster", "kubeconfig", "prod", "--admin")["cluster"]["name"] == "prod"
 
 
+def test_a_connection_that_trusts_one_certificate_has_no_ca_to_hand_on(connected: Connected) -> None:
+    """It is the cluster's own then, which is kept."""
+    path = f"/v2/clusters/{connected.make()}"
+    config = connected.kubeconfig_without_ca()
+    shown = connected.ask({"kubeconfig": config}, f"{path}/connection", "PUT").json()
+    confirmed = {"kubeconfig": config, "thumbprint_sha256": shown["remedy"].rsplit(" ", 1)[1]}
+    assert connected.ask(confirmed, f"{path}/connection", "PUT").status_code == 200
+    told = connected.ask({"admin": True}, f"{path}/kubeconfig").json()
+    assert ask(connected, told["kubeconfig"], "get", "secrets", "-A")[0] == 0
+
+
 def test_who_gets_none(connected: Connected) -> None:
     cluster_id = connected.connect("theirs")["cluster_id"]
     path = f"/v2/clusters/{cluster_id}/kubeconfig"

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 import requests
+import yaml
 
 from .api import Api
 from .clock import Clock
@@ -80,6 +81,12 @@ class Connected:
         assert answer.status_code == 201, answer.text
         told: JSON = answer.json()
         return told
+
+    def kubeconfig_without_ca(self) -> str:
+        """The administrator's, with which one confirms the server's certificate."""
+        config = yaml.safe_load(self.kube.kubeconfig())
+        del config["clusters"][0]["cluster"]["certificate-authority-data"]
+        return str(yaml.safe_dump(config))
 
     def make(self, name: str = "prod") -> str:
         """A connected cluster that counts as made by kaasd: its CA is kept, and the group that kubeadm binds is bound. The id."""
