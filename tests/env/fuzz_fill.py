@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -20,33 +20,44 @@ from .fuzz_cases import Fuzzed
 from .fuzz_proofs import VIEWER, People, Prover
 from .many import uuid_of
 from .samples import EAST, FAR, PLAIN, WEST
+from .sealing import put_secret
 from .vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
 from .wait import until
 
 PEOPLE = ("nobody", "viewer", "admin")
 X_KAAS = {"X-KaaS": "1"}
 NOWHERE = "ldaps://127.0.0.1:9"  # nobody listens there
+NO_CLUSTERS = "127.77.0.0/24"  # nor there
+PROVIDER, TEMPLATE = "fuzz", "fuzz-node"
+# Nothing there has a name or an id of the first vCenter.
+BUILDING = {"folders": [], "extensions": [], "permissions": [{"entity": "group-d1", "principal": "VSPHERE.LOCAL\\Administrators",
+                                                              "group": True, "role": "Admin"}],
+            "datacenters": [{"name": "Yard", "moref": "datacenter-90", "clusters": [
+                {"name": "Rack", "moref": "domain-c90", "hosts": [{"name": "rack-1.example.test", "moref": "host-91"}]}]}]}
 REAL = 0.8  # how often a real value takes the place of a made-up one
 # Work that asks a vCenter for long, or makes keys: real ones are rarer.
 SLOW = {"examineVcenter": 0.1, "rotateVcenterCertificate": 0.1, "registerVcenter": 0.3, "unregisterVcenter": 0.3, "installSolution": 0.2,
         "addVcenter": 0.8, "loginPassword": 0.15, "rescanVcenter": 0.3, "resetPassword": 0.3,
         "changeOwnPassword": 0.5, "getVcenterStatus": 0.5, "removeVcenterLoginAccount": 0.1, "setVcenterLoginAccount": 0.3,
-        "testVcenterLoginAccount": 0.3}
+        "testVcenterLoginAccount": 0.3, "makeCluster": 0.2, "deleteMadeCluster": 0.2, "cancelJob": 0.2, "retryJob": 0.2,
+        "checkProvider": 0.3}
 # What may be taken away or changed for the worse is done to the second vCenter, so that the first one stays as it is.
 SPARE_ONLY = {"registerVcenter", "unregisterVcenter", "deleteVcenter", "changeVcenter", "trustVcenter", "setVcenterPassword",
               "getVcenterLoginAccount", "setVcenterLoginAccount", "removeVcenterLoginAccount", "testVcenterLoginAccount"}
 
 
 class Place:
-    """Context manager: a world with a second vCenter, and three people in it."""
+    """Context manager: a world with a second vCenter and one for clusters that are made, and three people in it."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
         self.people: People
         self.world: World
         self.spare: StrictVcenter
+        self.building: StrictVcenter
         self.tokens: dict[str, str | None] = {}
         self.clusters: dict[str, str] = {}
+        self.made: dict[str, str] = {}  # the names of clusters that kaasd has made, by id
         self.known: dict[str, list[Any]] = {}
         self.serial = 0
         self.password = ""  # of a second administrator, who changes it
@@ -56,13 +67,15 @@ class Place:
             self.people = People()
             stack.callback(self.people.close)
             auth = {"token_lifetime": "1h", "kerberos": self.people.options, "sessions_per_principal": 0, "signon_rate": 0}
-            options = {"server": {"trusted_proxies": ["127.0.0.1"], "requests_per_address": 0}, "auth": auth}
+            options = {"server": {"trusted_proxies": ["127.0.0.1"], "requests_per_address": 0}, "auth": auth,
+                       "kubernetes": {"allowed_networks": [NO_CLUSTERS]}}
             self.world = stack.enter_context(World("z", options=options, env=self.people.mit.env))
             add_vcenter(self.world.kaasd, self.vcenter, "--name", "first")
             register(self.world.kaasd, self.vcenter)
             add_samples(self.world.kaasd)
-            self.spare = self._start_spare()
-            stack.callback(self.spare.stop)
+            self.spare = stack.enter_context(self._another("spare", 7))
+            self.building = stack.enter_context(self._another("building", 8, **BUILDING))
+            self._allow_building()
             self._learn()
             self.people.join(self.world, self.known["hx_cluster_id"][0])
             self._stack = stack.pop_all()
@@ -71,10 +84,26 @@ class Place:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.close()
 
-    def _start_spare(self) -> StrictVcenter:
-        path = self.world.scratch.path / "spare-world.json"
-        path.write_text(json.dumps({**json.loads(DEFAULT_WORLD.read_text()), "instance_uuid": uuid_of(7)}))
-        return start_strict(self.world.scratch, "spare", world=path)
+    @contextmanager
+    def _another(self, name: str, number: int, **world: Any) -> Iterator[StrictVcenter]:
+        path = self.world.scratch.path / f"{name}-world.json"
+        path.write_text(json.dumps({**json.loads(DEFAULT_WORLD.read_text()), "instance_uuid": uuid_of(number), **world}))
+        vcenter = start_strict(self.world.scratch, name, world=path)
+        try:
+            yield vcenter
+        finally:
+            vcenter.stop()
+
+    def _allow_building(self) -> None:
+        """Clusters are made at a vCenter of their own, as far as that goes without machines: no clone ever comes to its end. So whatever is
+        made fails behind its record, keys, folder and addresses, as often as it is tried, and may be canceled and deleted."""
+        built, account = self.building, {"username": self.building.admin.login, "password": self.building.admin.password}
+        built.control.create_template("domain-c90", TEMPLATE, extra_config={"guestinfo.kaas.node": '{"contract":1,"kubernetes":"v1.36.3"}'})
+        built.control.plan_tasks("CloneVM_Task", fail_at=1, fault="FileFault", text="nothing is cloned here")
+        add_vcenter(self.world.kaasd, built, "--name", "building")
+        register(self.world.kaasd, built)
+        self.api().expect(200, "PUT", f"/v2/vcenters/{built.instance_uuid}/login-account", json=account, headers=X_KAAS)
+        self.api().expect(201, "PUT", f"/v2/providers/{PROVIDER}", json=self.provider_body(PROVIDER))
 
     @property
     def vcenter(self) -> StrictVcenter:
@@ -125,6 +154,7 @@ class Place:
         self.clusters = {one["name"]: one["id"] for one in admin.items("/v2/clusters")}
         hx = list(admin.items("/v2/hx-clusters"))
         vsphere = list(admin.items(f"/v2/vcenters/{self.vcenter.instance_uuid}/vsphere-clusters"))
+        creation = self.make_cluster()[1]
         self.known = {
             "cluster": list(self.clusters.values()),
             "hx_cluster": [one["name"] for one in hx],
@@ -136,7 +166,10 @@ class Place:
             "vsphere_cluster": [EAST, WEST, FAR, *(one["moref"] for one in vsphere)],
             "cookie": [self.vcenter.control.login(VIEWER)["cookie"] for _ in range(5)],
             "watch": [""],
-            "job": [self._make_job()],
+            "job": [self._make_job(), creation],
+            "creation": [creation],
+            "made": [self.make_cluster()[0]],
+            "provider": [PROVIDER],
             "principal": ["admin", "svc:nobody"],
             "q": ["prod", "east", "1", "Shop", "prod shop", "team=shop"],
             "label": ["team", "team=shop"],
@@ -153,7 +186,7 @@ class Place:
 
     def secrets_from_viewer(self) -> list[str]:
         """Ids of clusters that the viewer must never be told."""
-        return [self.clusters[name] for name in ("west-1", "plain-1", "far-1")]
+        return [*(self.clusters[name] for name in ("west-1", "plain-1", "far-1")), *self.made]
 
     # -- things that must be there ------------------------------------------------------------------------------------------
 
@@ -162,6 +195,62 @@ class Place:
         body = {"name": f"fuzz {self.serial}", "kubernetes_version": "1.31.2", "control_plane": {"desired": 3}, "workers": {"desired": 2},
                 "vsphere_clusters": [{"vcenter": self.vcenter.instance_uuid, "path": EAST}]}
         return self.api().expect(201, "POST", "/v2/clusters", json=body)["id"]
+
+    def provider_body(self, name: str, **more: Any) -> dict[str, Any]:
+        nodes = {"addresses": ["10.9.1.0-10.9.199.255"], "prefix": 16, "gateway": "10.9.0.1", "dns": ["10.9.0.2"]}
+        return {"kind": "Provider", "name": name, "vcenter": "building", "vsphere_cluster": "/Yard/host/Rack", "folder": "/Yard/vm",
+                "datastore": "Yard-DS", "network": "VM Network", "template": TEMPLATE, "nodes": nodes,
+                "api_addresses": ["10.9.200.0-10.9.250.255"], **more}
+
+    def fresh_provider_name(self) -> str:
+        self.serial += 1
+        return f"fuzz-{self.serial}"
+
+    def fresh_provider(self) -> str:
+        name = self.fresh_provider_name()
+        self.api().expect(201, "PUT", f"/v2/providers/{name}", json=self.provider_body(name))
+        return name
+
+    def cluster_body(self) -> dict[str, Any]:
+        self.serial += 1
+        return {"name": f"made-{self.serial}", "provider": PROVIDER}
+
+    def make_cluster(self) -> tuple[str, str]:
+        """The ids of a cluster that kaasd makes, and of the job, which has failed."""
+        body = self.cluster_body()
+        begun = self.api().expect(202, "POST", "/v2/clusters:create", json=body)
+        self.made[begun["cluster_id"]] = body["name"]
+        assert self.job_end(begun["job_id"]) == "failed"
+        self.api().get(f"/v2/clusters/{begun['cluster_id']}")  # it got into the list
+        return begun["cluster_id"], begun["job_id"]
+
+    def job_end(self, job: str) -> str:
+        """How a job ended, when it has."""
+        def ended() -> str | None:
+            state: str = self.api().get(f"/v2/jobs/{job}")["state"]
+            return state if state in ("done", "failed", "canceled") else None
+
+        return until(ended, f"the end of job {job}")
+
+    def want_failed(self) -> str:
+        """The id of a creation that has failed; after it was canceled it is tried again."""
+        job: str = self.known["creation"][0]
+        if self.job_end(job) == "canceled":
+            self.api().expect(200, "POST", f"/v2/jobs/{job}/retry")
+            assert self.job_end(job) == "failed"
+        return job
+
+    def want_kubernetes(self) -> str:
+        """The id of a cluster that kaasd has made and is connected to, as if it had answered once; nobody listens there."""
+        made: str = self.known["made"][0]
+        if self.api().call("GET", f"/v2/clusters/{made}/connection").status_code == 404:
+            query, key = self.world.db.query, (self.world.kaasd.folder / "master.key").read_bytes()
+            query("INSERT INTO kube_connections (cluster_id, address, sha256, cluster_uid, created_at_ms, updated_at_ms, version_no)"
+                  " VALUES (%s, 'https://127.77.0.1:6443', REPEAT('0', 64), 'fuzz', 1, 1, 1)", made, database="kaas")
+            query("INSERT INTO kube_statuses (cluster_id, state, since_ms, checked_at_ms, token_until_ms, token_renew_at_ms, health,"
+                  " health_since_ms, version_no) VALUES (%s, 'ok', 1, 1, 1, 1, 'ready', 1, 1)", made, database="kaas")
+            put_secret(self.world.db, key, "kube_connection", made, "kube-token", b"fuzz")
+        return made
 
     def fresh_user(self, **more: Any) -> dict[str, Any]:
         self.serial += 1
@@ -320,6 +409,8 @@ class Filler:
             case.body = self.body(case.body)
         if self.operation in ("loginVcenter", "addSessionVcenter"):
             self.one_proof(fuzzed)
+        if self.operation in ("applyProvider", "deleteMadeCluster"):
+            self.one_name(fuzzed)
         self.prover.prove(fuzzed)
 
     def precondition(self, headers: Any) -> None:
@@ -433,6 +524,29 @@ class Filler:
     def id_deleteService(self) -> str:  # noqa: N802
         return self.place.fresh_service()
 
+    def id_getProvider(self) -> str:  # noqa: N802
+        return self.pick("provider")
+
+    id_applyProvider = id_checkProvider = id_getProvider  # noqa: N815
+
+    def id_deleteProvider(self) -> str:  # noqa: N802
+        return self.place.fresh_provider()
+
+    def id_showClusterDeletion(self) -> str:  # noqa: N802
+        return self.pick("made")
+
+    id_deleteMadeCluster = id_showClusterDeletion  # noqa: N815
+
+    def id_issueKubeconfig(self) -> str:  # noqa: N802
+        return self.place.want_kubernetes()
+
+    id_getClusterConnection = id_testClusterConnection = id_removeClusterConnection = id_issueKubeconfig  # noqa: N815
+
+    def id_cancelJob(self) -> str:  # noqa: N802
+        return self.place.want_failed()
+
+    id_retryJob = id_cancelJob  # noqa: N815
+
     def id_removeSessionVcenter(self) -> str:  # noqa: N802
         self.place.add_to_session("admin", self.place.vcenter.instance_uuid)
         return self.place.vcenter.instance_uuid
@@ -486,6 +600,10 @@ class Filler:
             return self.lines(body)
         if self.operation == "showPluginItems" and isinstance(body, dict) and "objectIds" in body and self.dice.random() < self.share:
             return {**body, "objectIds": [f"urn:vmomi:ClusterComputeResource:{self.pick('moref')}:{self.place.vcenter.instance_uuid}"]}
+        if self.operation == "makeCluster" and isinstance(body, dict) and self.dice.random() < self.share:
+            return self.place.cluster_body()
+        if self.operation == "issueKubeconfig" and isinstance(body, dict) and self.dice.random() < self.share:
+            return {"admin": True}
         if self.operation == "createDirectory" and isinstance(body, dict) and self.dice.random() < 0.3:
             return self.place.new_directory_body()
         if self.operation == "setHxPeer" and isinstance(body, dict) and self.dice.random() < 0.5:
@@ -529,6 +647,20 @@ class Filler:
         case.headers.pop("vmware-api-session-id", None)
         if "clone_ticket" not in case.body or self.dice.random() < 0.5:
             case.body = {"vcenter": self.pick("vcenter"), "session_id": self.pick("cookie")}
+
+    def one_name(self, fuzzed: Fuzzed) -> None:
+        """Path and body call the same thing by its name."""
+        case = fuzzed.case
+        free = fuzzed.free(ParameterLocation.PATH) and fuzzed.free(ParameterLocation.BODY)
+        if not free or not isinstance(case.body, dict) or self.dice.random() >= self.share:
+            return
+        if self.operation == "deleteMadeCluster":
+            cluster = self.place.make_cluster()[0]
+            case.path_parameters, case.body = {"id": cluster}, {"name": self.place.made[cluster]}
+        else:
+            name = self.dice.choice([PROVIDER, self.place.fresh_provider_name()])
+            more = {"ntp": [f"10.9.0.{self.dice.randrange(3, 9)}"]} if self.dice.random() < 0.5 else {}
+            case.path_parameters, case.body = {"name": name}, self.place.provider_body(name, **more)
 
     def lines(self, body: Any) -> Any:
         """Some records, one of them with a fault now and then."""
