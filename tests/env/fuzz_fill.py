@@ -29,6 +29,7 @@ X_KAAS = {"X-KaaS": "1"}
 NOWHERE = "ldaps://127.0.0.1:9"  # nobody listens there
 NO_CLUSTERS = "127.77.0.0/24"  # nor there
 PROVIDER, TEMPLATE = "fuzz", "fuzz-node"
+PROD_VM = "50010000-0000-4000-8000-000000000101"  # of tests/vcenter/worlds/default.json
 # Nothing there has a name or an id of the first vCenter.
 BUILDING = {"folders": [], "extensions": [], "permissions": [{"entity": "group-d1", "principal": "VSPHERE.LOCAL\\Administrators",
                                                               "group": True, "role": "Admin"}],
@@ -170,10 +171,18 @@ class Place:
             "creation": [creation],
             "made": [self.make_cluster()[0]],
             "provider": [PROVIDER],
+            "host": self._hosts_with_nodes(),
             "principal": ["admin", "svc:nobody"],
             "q": ["prod", "east", "1", "Shop", "prod shop", "team=shop"],
             "label": ["team", "team=shop"],
         }
+
+    def _hosts_with_nodes(self) -> list[str]:
+        """Id and name of a host that a node of a Kubernetes cluster runs on."""
+        at, node = f"/v2/clusters/{self.fresh_cluster()}", {"name": "cp-0", "role": "control_plane", "vm_instance_uuid": PROD_VM}
+        self.api().expect(200, "PUT", f"{at}/status", json={"state": "ready", "nodes": [node]})
+        host = until(lambda: next(self.api().items(f"{at}/nodes"))["host"], "the node's host")
+        return [host["moref"], host["name"]]
 
     def _make_job(self) -> str:
         """One that has ended, about a cluster."""
