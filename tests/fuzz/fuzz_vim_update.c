@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * First byte: 0 the answer to WaitForUpdatesEx, 1 the events before the watch, 2 the extension list read after a change in part; plus 4:
- * HTTP status 500. The rest is that answer. What comes before is canned; what comes after is an outage. */
+ * HTTP status 500; plus 8: tasks and machines are followed, too. The rest is that answer. What comes before is canned; what comes after is an outage. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "vim.h"
 #include "vim_canned.h"
 #include "vim_extension.h"
+#include "vim_follow.h"
 #include "vim_watch.h"
 
 static const struct canned canned[] = {
@@ -24,6 +25,7 @@ static const struct canned canned[] = {
     ANSWER("Login", "<returnval><key>52</key><userName>u</userName></returnval>"),
     ANSWER("CreatePropertyCollector", "<returnval>c</returnval>"),
     ANSWER("CreateContainerView", "<returnval>v</returnval>"),
+    ANSWER("CreateListView", "<returnval>l</returnval>"),
     ANSWER("CreateFilter", "<returnval>f</returnval>"),
     ANSWER("CreateCollectorForEvents", "<returnval>e</returnval>"),
     ANSWER("DestroyPropertyCollector", ""),
@@ -109,9 +111,15 @@ static int on_maintenance(void *arg, const struct vim_watch_maintenance *begun, 
     return take(begun->host_moref);
 }
 
+static void on_news(void *arg, const char *whom) {
+    (void)arg;
+    (void)take(whom);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const struct vim_watch_options options = {.extension_key = "k"};
+    struct vim_watch_options options = {.extension_key = "k"};
+    _cleanup_(vim_follows_free) struct vim_follows *follows = NULL;
     const struct vim_watch_events events = {NULL, NULL, on_object, on_extensions, on_permissions, on_maintenance, NULL};
     struct vim_watch *watch = NULL;
     if (size < 1)
@@ -119,6 +127,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tested = (struct tested){data + 1, size - 1, data[0] & 4 ? 500 : 200};
     tested_place = (enum place)((data[0] & 3) % PLACE_COUNT);
     reads = waits = 0;
+    if (vim_follows_new(on_news, NULL, &follows, NULL))
+        abort();
+    options.follows = data[0] & 8 ? follows : NULL;
     if (vim_watch_new(canned_client(run), &options, &watch, NULL))
         abort();
     (void)vim_watch_next(watch, &events, NULL);
