@@ -200,10 +200,8 @@ static int connect_address(struct connecting *c, struct finding *f, struct err *
     struct err why = {0};
     free(STEAL(c->connection.address));
     int rc = k8s_url_check(c->given.url, &c->connection.address, &why);
-    if (rc == ERR_CONFIG) /* of what was given, and no fault of kaasd's configuration */
-        why.code = rc = ERR_UNPROCESSABLE;
-    if (rc)
-        return err_move(err, rc, &why);
+    if (rc) /* ERR_CONFIG: of what was given, and no fault of kaasd's configuration */
+        return err_move(err, rc == ERR_CONFIG ? ERR_UNPROCESSABLE : rc, &why);
     c->host = http_url_host(c->connection.address, &c->port);
     if (!c->host)
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -332,10 +330,8 @@ static int connect_sign_in(struct connecting *c, struct finding *f, struct err *
     const struct k8s_endpoint endpoint = connect_endpoint(c);
     struct err why = {0};
     int rc = connecting_client(c, &endpoint, c->given.token, &c->client, &why);
-    if (rc == ERR_CONFIG) /* of what was given, and no fault of kaasd's configuration */
-        why.code = rc = ERR_UNPROCESSABLE;
-    if (rc)
-        return err_move(err, rc, &why);
+    if (rc) /* ERR_CONFIG: of what was given, and no fault of kaasd's configuration */
+        return err_move(err, rc == ERR_CONFIG ? ERR_UNPROCESSABLE : rc, &why);
     rc = connect_advise(c, kube_account_check_sign_in(c->client, &why), &why);
     if (rc)
         return err_move(err, rc, &why);

@@ -79,8 +79,11 @@ int err_because(struct err *err, enum err_cause cause) {
 int err_move(struct err *err, int code, const struct err *from) {
     if (code && !err)
         unrecorded_code = code;
-    if (code && err && !err->code)
+    if (code && err && !err->code) {
         *err = *from;
+        if (from->code)
+            err->code = code;
+    }
     return code;
 }
 

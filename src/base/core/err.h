@@ -78,8 +78,8 @@ int err_detail(struct err *err, const char *fmt, ...) __attribute__((format(prin
 /* Notes the cause of an error that has none yet. Returns as err_remedy. */
 int err_because(struct err *err, enum err_cause cause);
 
-/* Hands an error on: unless `code` is 0, `err` (NULL is allowed) becomes a copy of `from`, if it holds no error yet. Returns `code`, so that a caller
- * can write `return err_move(err, rc, &why)`. */
+/* Hands an error on: unless `code` is 0, `err` (NULL is allowed) becomes a copy of `from`, if it holds no error yet, and one of `code`, whatever that of `from` is.
+ * Returns `code`, so that a caller can write `return err_move(err, rc, &why)`. */
 int err_move(struct err *err, int code, const struct err *from);
 
 /* Forgets the error, so that the record can be used for another call. NULL is allowed. */

@@ -44,6 +44,10 @@ static void an_error_is_handed_on(void **state) {
     (void)err_set(&from, ERR_IO, "later");
     assert_int_equal(err_move(&err, ERR_IO, &from), ERR_IO);
     assert_string_equal(err.text, "untrusted");
+    err_clear(&err);
+    assert_int_equal(err_move(&err, ERR_BUSY, &from), ERR_BUSY); /* to its receiver it is something else */
+    assert_int_equal(err.code, ERR_BUSY);
+    assert_string_equal(err.text, "later");
 }
 
 static void null_record_is_allowed(void **state) {
