@@ -533,12 +533,13 @@ def test_times_of_reports_are_written_in_batches(joined: World, admin: Api, make
 # -- what Kubernetes tells of nodes ---------------------------------------------------------------------------------------------
 
 UPPER_TURNED_W0 = "00000142-0000-0040-8000-000000000102".upper()
+LEASE = "kube:"  # and the id of the cluster (src/kubernetes/kubernetes_private.h)
 Tell = Callable[..., str]
 
 
 @pytest.fixture
 def tell(joined: World, admin: Api, make: Make) -> Iterator[Tell]:
-    """Adds a connected cluster, and writes what Kubernetes tells of its nodes as the holder of the lease does."""
+    """Adds a connected cluster, and writes what Kubernetes tells of its nodes, as the holder of the lease, which kaasd is not."""
     db = joined.db
     connected: list[str] = []
 
@@ -549,6 +550,7 @@ def tell(joined: World, admin: Api, make: Make) -> Iterator[Tell]:
         if known is None:
             known = make()
             connected.append(known)
+            sql("INSERT INTO leases (name, holder, expires_at_ms) VALUES (%s, 'test', 9999999999999)", LEASE + known)
             sql("INSERT INTO kube_connections (cluster_id, address, cluster_uid, created_at_ms, updated_at_ms, version_no)"
                 " VALUES (%s, 'https://k.test', %s, 1, 1, 1)", known, known)
             sql("INSERT INTO kube_statuses (cluster_id, state, since_ms, checked_at_ms, token_until_ms, token_renew_at_ms, health,"
@@ -567,6 +569,7 @@ def tell(joined: World, admin: Api, make: Make) -> Iterator[Tell]:
     yield do
     for known in connected:
         sql("DELETE FROM kube_connections WHERE cluster_id = %s", known)
+        sql("DELETE FROM leases WHERE name = %s", LEASE + known)
 
 
 def test_the_machine_of_a_node_is_the_one_that_kubernetes_tells(admin: Api, tell: Tell) -> None:
