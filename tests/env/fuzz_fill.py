@@ -19,6 +19,7 @@ from .full import EXTENSION_KEY, World, add_samples, add_vcenter, register
 from .fuzz_cases import Fuzzed
 from .fuzz_proofs import VIEWER, People, Prover
 from .many import uuid_of
+from .places import TOP
 from .samples import EAST, FAR, PLAIN, WEST
 from .sealing import put_secret
 from .vcenter import DEFAULT_WORLD, StrictVcenter, start_strict
@@ -69,7 +70,7 @@ class Place:
             stack.callback(self.people.close)
             auth = {"token_lifetime": "1h", "kerberos": self.people.options, "sessions_per_principal": 0, "signon_rate": 0}
             options = {"server": {"trusted_proxies": ["127.0.0.1"], "requests_per_address": 0}, "auth": auth,
-                       "kubernetes": {"allowed_networks": [NO_CLUSTERS]}}
+                       "kubernetes": {"allowed_networks": [NO_CLUSTERS], "bundles": str(TOP / "etc/bundles")}}
             self.world = stack.enter_context(World("z", options=options, env=self.people.mit.env))
             add_vcenter(self.world.kaasd, self.vcenter, "--name", "first")
             register(self.world.kaasd, self.vcenter)
