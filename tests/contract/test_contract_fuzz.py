@@ -37,11 +37,11 @@ ANYWHERE = {405, 413, 414, 429, 431}
 # What may come of a request that the contract allows: it is done, or it meets the state of things, or a rule that no schema can tell.
 FITTING = {200, 201, 202, 204, 302, 304, 308, 401, 403, 404, 409, 412, 422, 429, 502}
 FOUND_MAX = 5
-# One request of thirty at least must come to its end; fewer where that takes long or where the state of things forbids it: no API server
-# of Kubernetes is here that could be connected to.
+# One request of thirty at least must come to its end; fewer where that takes long or where the state of things forbids it: a job that is
+# under way keeps out the next one, and no API server of Kubernetes is here that could be connected to.
 LEAST_DONE = {"setVcenterPassword": 0, "rotateMasterKey": 0, "acceptRestore": 0, "examineVcenter": 3, "rotateVcenterCertificate": 3,
-              "installSolution": 3, "registerVcenter": 1, "logout": 3, "setVcenterLoginAccount": 1, "removeVcenterLoginAccount": 3,
-              "testVcenterLoginAccount": 3, "connectCluster": 0, "setClusterConnection": 0}
+              "rotateAllVcenterCertificates": 3, "installSolution": 3, "registerVcenter": 1, "logout": 3, "setVcenterLoginAccount": 1,
+              "removeVcenterLoginAccount": 3, "testVcenterLoginAccount": 3, "connectCluster": 0, "setClusterConnection": 0}
 TEXT_BODIES = {"importClusters"}  # what is sent is a text, whatever was made up
 # They ask, exchange a token for the next one, or give who has one a cookie of the same session.
 CHANGES_NOTHING = {"refreshToken", "makeSessionCookie", "testDirectory", "testHxConnection", "testHxPeer", "examineVcenter",
