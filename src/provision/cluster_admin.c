@@ -104,7 +104,7 @@ int cluster_admin_make_kubeconfig(const struct runtime *runtime, struct kubernet
         err_clear(&why);
         rc = admin_refuse_connected(cluster, &why);
     } else if (rc == ERR_CONFIG) /* of this cluster alone, and no fault of kaasd's configuration */
-        rc = why.code = ERR_CONFLICT;
+        rc = ERR_CONFLICT;
     rc = rc ? rc : admin_load_address(k, cluster, &connection, &why);
     rc = admin_note(runtime, actor, cluster, *until_ms, rc, &why);
     rc = rc ? rc : admin_write(&admin, connection, cluster->name, user, text, &why);

@@ -214,7 +214,7 @@ int making_check_network(const struct provision *p, const struct cluster_spec *s
     struct err why = {0};
     int rc = making_use_bundles(p, spec, NULL, NULL, &why);
     if (rc == ERR_NOT_FOUND) /* what is asked for is there; what it names is not */
-        why.code = rc = ERR_UNPROCESSABLE;
+        rc = ERR_UNPROCESSABLE;
     return err_move(err, rc, &why);
 }
 

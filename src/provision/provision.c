@@ -221,7 +221,7 @@ static int provision_find_provider(const struct provision *p, const char *name, 
     struct err why = {0};
     int rc = providers_load(p->options.providers, name, out, &why);
     if (rc == ERR_NOT_FOUND)
-        why.code = rc = ERR_UNPROCESSABLE;
+        rc = ERR_UNPROCESSABLE;
     return err_move(err, rc, &why);
 }
 

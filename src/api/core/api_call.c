@@ -109,7 +109,7 @@ static int api_read_body(struct api_call *call, const char *type, struct err *er
     }
     rc = json_parse(text, len, &call->body, &why);
     if (rc == ERR_TOO_LARGE) /* too deep; 413 would speak of its size */
-        rc = why.code = ERR_JSON;
+        rc = ERR_JSON;
     return err_move(err, rc, &why);
 }
 

@@ -450,7 +450,7 @@ int access_add_grant(struct access *access, const struct actor *actor, struct gr
     if (rc == ERR_EXISTS)
         (void)err_remedy(&why, "it need not be given again; see: kaasctl grant list, or GET /v2/grants?object_id=...");
     if (rc == ERR_CONFLICT)
-        rc = why.code = ERR_NOT_FOUND; /* what one may not see and what is not there are the same */
+        rc = ERR_NOT_FOUND; /* what one may not see and what is not there are the same */
     return access_finish(access, &line, err_move(err, rc, &why), err);
 }
 
