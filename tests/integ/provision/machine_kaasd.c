@@ -169,16 +169,14 @@ static struct job_kind kinds[] = {
 
 /* -- under the daemon -------------------------------------------------------------------------------------------------------- */
 
-int __real_platform_new(const struct platform_options *options, struct platform **out, struct err *err);
-int __wrap_platform_new(const struct platform_options *options, struct platform **out, struct err *err);
+__typeof__(platform_new) __real_platform_new, __wrap_platform_new;
 int __wrap_platform_new(const struct platform_options *options, struct platform **out, struct err *err) {
     int rc = __real_platform_new(options, out, err);
     work.platform = *out;
     return rc;
 }
 
-int __real_jobs_new(const struct jobs_options *options, struct jobs **out, struct err *err);
-int __wrap_jobs_new(const struct jobs_options *options, struct jobs **out, struct err *err);
+__typeof__(jobs_new) __real_jobs_new, __wrap_jobs_new;
 int __wrap_jobs_new(const struct jobs_options *options, struct jobs **out, struct err *err) {
     const char *limit = getenv("KAAS_BOOT_LIMIT_MS");
     int64_t limit_ms = 0;
@@ -220,8 +218,7 @@ static void take_order(struct jobs *jobs, const char *file, const char *text, si
     json_decref(order);
 }
 
-int __real_jobs_tick(struct jobs *jobs, struct err *err);
-int __wrap_jobs_tick(struct jobs *jobs, struct err *err);
+__typeof__(jobs_tick) __real_jobs_tick, __wrap_jobs_tick;
 int __wrap_jobs_tick(struct jobs *jobs, struct err *err) {
     const char *file = getenv("KAAS_ORDERS");
     char text[ORDER_BYTES_MAX];
@@ -280,14 +277,13 @@ static void die_at(const char *when, const char *where) {
         die_if(file, when, where);
 }
 
-#define DIES(name, parameters, arguments)       \
-    int __real_##name parameters;               \
-    int __wrap_##name parameters;               \
-    int __wrap_##name parameters {              \
-        die_at("before", #name);                \
-        const int rc = __real_##name arguments; \
-        die_at("after", #name);                 \
-        return rc;                              \
+#define DIES(name, parameters, arguments)          \
+    __typeof__(name) __real_##name, __wrap_##name; \
+    int __wrap_##name parameters {                 \
+        die_at("before", #name);                   \
+        const int rc = __real_##name arguments;    \
+        die_at("after", #name);                    \
+        return rc;                                 \
     }
 DIES(job_store_begin, (struct store * store, const struct job_begin *begin, struct err *err), (store, begin, err))
 DIES(job_store_take,
@@ -295,9 +291,9 @@ DIES(job_store_take,
      (store, due, ttl_ms, out, now_ms, err))
 DIES(job_store_write, (struct store * store, const struct job_write *write, struct err *err), (store, write, err))
 DIES(made_store_insert,
-     (struct store * store, const struct made_cluster *made, const struct cluster *cluster, const struct cluster_writing *with,
-      struct err *err),
-     (store, made, cluster, with, err))
+     (struct store * store, const struct made_cluster *made, int64_t provider_no, const struct cluster *cluster,
+      const struct cluster_writing *with, struct err *err),
+     (store, made, provider_no, cluster, with, err))
 DIES(made_store_delete, (struct store * store, const char *cluster_id, struct err *err), (store, cluster_id, err))
 DIES(cluster_store_update,
      (struct store * store, const struct cluster *c, unsigned parts, const struct cluster_writing *with, struct err *err),
