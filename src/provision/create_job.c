@@ -158,8 +158,8 @@ static int create_write_record(struct job_call *call, const struct making *m, st
                                                                                          .object_kind = "cluster",
                                                                                          .object_id = record.id,
                                                                                          .object_name = record.name});
-        rc = made_store_insert(p->options.runtime->store, m->made, m->provider->version_no, &record,
-                               &(struct cluster_writing){&line, &room}, err);
+        rc = made_store_insert(p->options.runtime->store, m->made, &(struct made_judged){m->provider->version_no, &m->others},
+                               &record, &(struct cluster_writing){&line, &room}, err);
     }
     cluster_done(&record);
     if (!rc)
@@ -204,12 +204,20 @@ static int create_check(struct job_call *call, struct making *m, struct err *err
     const struct provision *p = call->arg;
     const struct provider_need need = {.machines = m->spec.control_planes.count + m->spec.workers.count};
     struct provider_check check = {0};
-    int rc = making_check_services(p, &m->spec, m->provider, err); /* two may have been judged at once */
+    int rc = making_choose_services(p, &m->spec, m->provider, &m->others, err);
     rc = rc ? rc : providers_check(p->options.providers, m->provider, &need, &check, err);
     rc = rc ? rc : create_judge(call, &check, err);
     rc = rc ? rc : create_choose_version(m, check.kubernetes_version, err);
     provider_check_done(&check);
     return rc;
+}
+
+static void create_tell_services(struct job_call *call, const struct address_ranges *ranges) {
+    char text[ADDRESS_RANGE_TEXT_BYTES];
+    for (size_t i = 0; i < ranges->count; i++) {
+        address_range_format(&ranges->items[i], text);
+        job_say(call, "its Services get addresses of %s", text);
+    }
 }
 
 /* Before it is in the list, what is wanted stands in the parameters alone: a cluster that cannot be built never gets there. */
@@ -223,7 +231,10 @@ static int create_step_record(struct job_call *call, struct err *err) {
     making_done(&m);
     rc = making_of_params(p, call->job->object_id, call->params, &m, err);
     rc = rc ? rc : create_check(call, &m, err);
-    return rc ? rc : create_write_record(call, &m, err);
+    rc = rc ? rc : create_write_record(call, &m, err);
+    if (!rc)
+        create_tell_services(call, &m.spec.service_addresses);
+    return rc;
 }
 
 static int create_undo_record(struct job_call *call, struct err *err) {

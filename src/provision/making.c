@@ -31,6 +31,7 @@ static struct store *making_store(const struct provision *provision) {
 /* -- reading ------------------------------------------------------------------------------------------------------------------- */
 
 void making_done(struct making *m) {
+    made_name_list_done(&m->others);
     made_cluster_free(STEAL(m->made));
     cluster_spec_done(&m->spec);
     provider_free(STEAL(m->provider));
@@ -229,9 +230,10 @@ static bool making_is_near(const struct provider *a, const struct provider *b) {
 }
 
 /* Speakers of two clusters would both answer for an address. */
-static int making_compare_services(const struct provision *p, const char *other_id, const struct cluster_spec *spec,
-                                   const struct provider *provider, struct err *err) {
+static int making_see_services(const struct provision *p, const char *other_id, const struct cluster_spec *spec,
+                               const struct provider *provider, struct address_ranges *taken, struct err *err) {
     _cleanup_making_ struct making other = {0};
+    const struct address_ranges *its = &other.spec.service_addresses;
     struct err why = {0};
     uint32_t address;
     char text[ADDRESS_TEXT_BYTES];
@@ -240,20 +242,51 @@ static int making_compare_services(const struct provision *p, const char *other_
         return 0;
     if (rc)
         return err_move(err, rc, &why);
-    if (!making_is_near(provider, other.provider) ||
-        !address_ranges_meet(&spec->service_addresses, &other.spec.service_addresses, &address))
+    if (!making_is_near(provider, other.provider))
         return 0;
+    for (size_t i = 0; i < its->count && !rc; i++)
+        rc = address_ranges_add(taken, &its->items[i], err);
+    if (rc || !address_ranges_meet(&spec->service_addresses, its, &address))
+        return rc;
     address_format(address, text);
     (void)err_set(err, ERR_UNPROCESSABLE, "the cluster \"%s\" has %s for its Services already", other.spec.name, text);
-    return err_remedy(err, "say which of service_addresses this one gets: --service-addresses FIRST-LAST, or \"\" for none");
+    return err_remedy(err, "give others of service_addresses, or leave --service-addresses out: it gets some that are free");
 }
 
-int making_check_services(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
-                          struct err *err) {
-    _cleanup_done_(made_name_list_done) struct made_name_list made = {0};
-    int rc = spec->service_addresses.count ? made_store_list_names(making_store(p), &made, err) : 0;
-    for (size_t i = 0; i < made.count && !rc; i++)
-        rc = making_compare_services(p, made.items[i].cluster_id, spec, provider, err);
+static int making_check_services(const struct cluster_spec *spec, const struct provider *provider, struct err *err) {
+    uint32_t address;
+    char text[ADDRESS_TEXT_BYTES];
+    for (uint64_t at = 0; address_ranges_next(&spec->service_addresses, &at, &address);) {
+        if (address_ranges_has(&provider->service_addresses, address))
+            continue;
+        address_format(address, text);
+        return err_set(err, ERR_UNPROCESSABLE, "%s is not among the service_addresses of the provider %s", text, provider->name);
+    }
+    return 0;
+}
+
+static int making_take_services(struct cluster_spec *spec, const struct provider *provider, const struct address_ranges *taken,
+                                struct err *err) {
+    int rc = address_ranges_choose(&provider->service_addresses, taken, SPEC_SERVICE_ADDRESSES, &spec->service_addresses, err);
+    spec->has_service_addresses = true;
+    if (rc || spec->service_addresses.count)
+        return rc;
+    (void)err_set(err, ERR_UNPROCESSABLE, "other clusters have all service_addresses of the provider %s", provider->name);
+    return err_remedy(err, "add some to the provider, or give --service-addresses \"\" for none");
+}
+
+int making_choose_services(const struct provision *p, struct cluster_spec *spec, const struct provider *provider,
+                           struct made_name_list *others, struct err *err) {
+    const bool is_said = spec->has_service_addresses;
+    struct address_ranges taken = {0};
+    int rc = made_store_list_names(making_store(p), others, err);
+    rc = rc ? rc : making_check_services(spec, provider, err);
+    if (rc || !(is_said ? spec->service_addresses.count : provider->service_addresses.count))
+        return rc;
+    for (size_t i = 0; i < others->count && !rc; i++)
+        rc = making_see_services(p, others->items[i].cluster_id, spec, provider, &taken, err);
+    rc = rc || is_said ? rc : making_take_services(spec, provider, &taken, err);
+    free(taken.items);
     return rc;
 }
 

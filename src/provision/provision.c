@@ -81,24 +81,25 @@ static int provision_check_name_servers(const char *name, const struct spec_netw
     return 0;
 }
 
-static int provision_check_service_addresses(const char *name, const struct spec_network *ours, const struct cluster_spec *spec,
+/* Also those of the others: pods could not reach them. */
+static int provision_check_service_addresses(const char *name, const struct spec_network *ours, const struct provider *provider,
                                              struct err *err) {
     struct address_range all = {ours->address, ours->address | (uint32_t)((UINT64_C(1) << (32 - ours->prefix)) - 1)};
     const struct address_ranges one = {.items = &all, .count = 1};
     struct spec_network met = {.prefix = 32};
-    if (!address_ranges_meet(&one, &spec->service_addresses, &met.address))
+    if (!address_ranges_meet(&one, &provider->service_addresses, &met.address))
         return 0;
     return provision_refuse_meeting(name, ours, "service_addresses", &met, err);
 }
 
-static int provision_check_network(const char *name, const struct spec_network *ours, const struct cluster_spec *spec,
-                                   const struct provider *provider, struct err *err) {
+static int provision_check_network(const char *name, const struct spec_network *ours, const struct provider *provider,
+                                   struct err *err) {
     const struct spec_network nodes = {provider->node_gateway & provider_netmask(provider), (unsigned)provider->node_prefix};
     if (spec_network_meets(ours, &nodes))
         return provision_refuse_meeting(name, ours, "the network of the machines", &nodes, err);
     int rc = provision_check_usable(name, ours, err);
     rc = rc ? rc : provision_check_name_servers(name, ours, provider, err);
-    return rc ? rc : provision_check_service_addresses(name, ours, spec, err);
+    return rc ? rc : provision_check_service_addresses(name, ours, provider, err);
 }
 
 /* Each node takes a part of the network of pods, and each route of network `bridge` stands in every machine. */
@@ -120,8 +121,8 @@ static int provision_check_room(const struct cluster_spec *spec, struct err *err
 
 static int provision_check_networks(const struct provision *p, const struct cluster_spec *spec, const struct provider *provider,
                                     struct err *err) {
-    int rc = provision_check_network("pod_network", &spec->pods, spec, provider, err);
-    rc = rc ? rc : provision_check_network("service_network", &spec->services, spec, provider, err);
+    int rc = provision_check_network("pod_network", &spec->pods, provider, err);
+    rc = rc ? rc : provision_check_network("service_network", &spec->services, provider, err);
     rc = rc ? rc : provision_check_room(spec, err);
     return rc ? rc : making_check_network(p, spec, err);
 }
@@ -178,30 +179,7 @@ static int provision_check_wanted(const struct provision *p, const struct cluste
     int rc = provision_check_name(p, spec->name, err);
     rc = rc ? rc : provision_check_networks(p, spec, provider, err);
     rc = rc ? rc : provision_check_api_address(p, spec, provider, err);
-    rc = rc ? rc : provision_check_addresses(p, spec, provider, err);
-    return rc ? rc : making_check_services(p, spec, provider, err);
-}
-
-/* What is left out is all that the provider has now, whatever becomes of its document. */
-static int provision_choose_services(struct cluster_spec *spec, const struct provider *provider, struct err *err) {
-    const struct address_ranges *all = &provider->service_addresses;
-    uint32_t address;
-    char text[ADDRESS_TEXT_BYTES];
-    for (uint64_t at = 0; address_ranges_next(&spec->service_addresses, &at, &address);) {
-        if (address_ranges_has(all, address))
-            continue;
-        address_format(address, text);
-        return err_set(err, ERR_UNPROCESSABLE, "%s is not among the service_addresses of the provider %s", text, provider->name);
-    }
-    if (spec->has_service_addresses || !all->count)
-        return 0;
-    struct address_range *items = reallocarray(spec->service_addresses.items, all->count, sizeof(*items));
-    if (!items)
-        return err_set(err, ERR_NOMEM, "out of memory");
-    memcpy(items, all->items, all->count * sizeof(*items));
-    spec->service_addresses = (struct address_ranges){items, all->count};
-    spec->has_service_addresses = true;
-    return 0;
+    return rc ? rc : provision_check_addresses(p, spec, provider, err);
 }
 
 /* -- beginning ------------------------------------------------------------------------------------------------------------------------ */
@@ -228,11 +206,14 @@ static int provision_find_provider(const struct provision *p, const char *name, 
 int provision_create(struct provision *p, struct jobs *jobs, struct cluster_spec *wanted, const struct actor *actor,
                      struct provision_begun *out, struct err *err) {
     _cleanup_(provider_free) struct provider *provider = NULL;
+    _cleanup_done_(made_name_list_done) struct made_name_list others = {0};
+    const bool names_services = wanted->has_service_addresses;
     int rc = provision_find_provider(p, wanted->provider, &provider, err);
-    rc = rc ? rc : provision_choose_services(wanted, provider, err);
+    rc = rc ? rc : making_choose_services(p, wanted, provider, &others, err);
     rc = rc ? rc : provision_check_wanted(p, wanted, provider, err);
     if (rc)
         return rc;
+    wanted->has_service_addresses = names_services; /* others may have those by the time it is recorded */
     _cleanup_json_ json_t *params = json_object();
     json_put(params, "spec", cluster_spec_json(wanted));
     json_put_string(params, "provider_id", provider->id);

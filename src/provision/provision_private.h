@@ -28,6 +28,7 @@ struct making {
     struct made_cluster *made;
     struct cluster_spec spec;
     struct provider *provider;
+    struct made_name_list others; /* before it is stored: who was there when addresses for its Services were chosen */
 };
 void making_done(struct making *m);
 #define _cleanup_making_ _cleanup_done_(making_done)
@@ -48,9 +49,10 @@ int making_remove_member(const struct provision *provision, const struct machine
 
 /* Whether the bundles of its network, and of addresses for its Services, are there and whole. ERR_UNPROCESSABLE naming the bundle; ERR_NOMEM. */
 int making_check_network(const struct provision *provision, const struct cluster_spec *spec, struct err *err);
-/* Whether no other cluster in the same network has an address of its Services. ERR_UNPROCESSABLE naming both; errors of the store. */
-int making_check_services(const struct provision *provision, const struct cluster_spec *spec, const struct provider *provider,
-                          struct err *err);
+/* Addresses for its Services: those that it names are the provider's, and no other cluster's in the same network; where it names none, the first that are free. *others
+ * (uninitialised) is who was there then, given back by made_name_list_done, also on an error. ERR_UNPROCESSABLE naming what is wrong; errors of the store. */
+int making_choose_services(const struct provision *provision, struct cluster_spec *spec, const struct provider *provider,
+                           struct made_name_list *others, struct err *err);
 /* Applies the bundles of its network, and of addresses for its Services where it has some. Errors of bundles.h. */
 int making_apply_network(const struct job_call *call, const struct making *m, struct k8s_client *client, struct err *err);
 

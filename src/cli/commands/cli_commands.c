@@ -300,8 +300,9 @@ OPTIONS cluster_create_options[] = {
     {"network", "NAME", "what connects its pods: the name of a bundle, or bridge (default: kube-router)", OPT_TEXT, "network"},
     {"api-address", "ADDRESS", "of its API (default: the first of the provider's that is free)", OPT_TEXT, "api_address"},
     {"api-external", "HOST:PORT", "a balancer of your own in front of its API, in place of an address", OPT_TEXT, "api_external"},
-    {"service-addresses", "RANGE", "of the provider's, for its Services; may be given again, \"\" for none (default: all)",
-     OPT_TEXTS, "service_addresses", 0, true},
+    {"service-addresses", "RANGE",
+     "of the provider's, for its Services; may be given again, \"\" for none (default: 8 that are free)", OPT_TEXTS,
+     "service_addresses", 0, true},
     {"no-wait", NULL, "do not show the job's lines: it goes on by itself", OPT_OWN},
     END,
 };

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "str.h"
@@ -122,4 +123,30 @@ bool address_ranges_repeat(const struct address_ranges *ranges, uint32_t *common
             if (ranges_meet(&ranges->items[i], &ranges->items[j], common))
                 return true;
     return false;
+}
+
+int address_ranges_add(struct address_ranges *to, const struct address_range *range, struct err *err) {
+    struct address_range *last = to->count ? &to->items[to->count - 1] : NULL;
+    if (last && last->last != UINT32_MAX && last->last + 1 == range->first) {
+        last->last = range->last;
+        return 0;
+    }
+    struct address_range *items = reallocarray(to->items, to->count + 1, sizeof(*items));
+    if (!items)
+        return err_set(err, ERR_NOMEM, "out of memory");
+    to->items = items;
+    items[to->count++] = *range;
+    return 0;
+}
+
+int address_ranges_choose(const struct address_ranges *all, const struct address_ranges *taken, uint64_t most,
+                          struct address_ranges *out, struct err *err) {
+    uint32_t address;
+    int rc = 0;
+    for (uint64_t at = 0; !rc && most && address_ranges_next(all, &at, &address);)
+        if (!address_ranges_has(taken, address)) {
+            rc = address_ranges_add(out, &(struct address_range){address, address}, err);
+            most--;
+        }
+    return rc;
 }

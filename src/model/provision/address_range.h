@@ -43,3 +43,9 @@ bool address_ranges_next(const struct address_ranges *ranges, uint64_t *at, uint
 bool address_ranges_meet(const struct address_ranges *a, const struct address_ranges *b, uint32_t *common);
 /* True if one of the ranges meets one before it; *common as above. */
 bool address_ranges_repeat(const struct address_ranges *ranges, uint32_t *common);
+
+/* Adds one behind the others; where it goes on from the last one, that becomes longer. ERR_NOMEM. */
+int address_ranges_add(struct address_ranges *to, const struct address_range *range, struct err *err);
+/* Adds the first addresses of `all` that are not in `taken`, at most `most`, to *out. ERR_NOMEM. */
+int address_ranges_choose(const struct address_ranges *all, const struct address_ranges *taken, uint64_t most,
+                          struct address_ranges *out, struct err *err);

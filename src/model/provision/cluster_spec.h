@@ -18,6 +18,7 @@
 #define SPEC_NETWORK_DEFAULT "kube-router"
 #define SPEC_NETWORK_BRIDGE \
     "bridge" /* the network of pods without a program for it: a bridge on each machine, and routes between them; no NetworkPolicy */
+#define SPEC_SERVICE_ADDRESSES 8U /* for its Services, so that other clusters of the provider have some as well */
 #define SPEC_POD_PREFIX 24U /* of the pods of one node: the default of kube-controller-manager, --node-cidr-mask-size-ipv4 */
 
 /* What machines of one role are like. */
@@ -42,7 +43,7 @@ struct cluster_spec {
     char *network;      /* what connects the pods: SPEC_NETWORK_BRIDGE, or the name of a bundle */
     char *api_address;  /* an address of the provider's range for the API; NULL: the first that is free */
     char *api_external; /* "host:port" of a balancer that the site runs; NULL: the control planes hold the address themselves */
-    bool has_service_addresses;              /* false: all that the provider has */
+    bool has_service_addresses;              /* false: up to SPEC_SERVICE_ADDRESSES that no other cluster has */
     struct address_ranges service_addresses; /* which of the provider's its Services get; none: no address */
 };
 void cluster_spec_done(struct cluster_spec *spec); /* NULL is allowed */

@@ -7,6 +7,7 @@
 #include "cluster_tx.h"
 #include "provider_store.h"
 #include "record_tx.h"
+#include "str.h"
 
 static const struct db_table made_table = {.name = "made_clusters",
                                            .noun = "cluster that kaasd has made",
@@ -19,31 +20,43 @@ int made_store_load(struct store *store, const char *cluster_id, struct made_clu
 
 struct made_write {
     const struct made_cluster *made;
-    int64_t provider_no;
+    const struct made_judged *judged;
     const struct cluster *cluster;
     const struct cluster_writing *with;
 };
 
 static int made_check_provider(struct store_tx *tx, const struct made_write *write, struct err *err) {
     int64_t met = 0;
-    int rc = store_tx_lock(tx, PROVIDER_LOCK, err);
-    rc = rc ? rc
-            : db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM providers WHERE id = ? AND version_no = ?",
-                              DB_ARGS(db_text(write->made->provider_id), db_number(write->provider_no)), &met, err);
+    int rc = db_query_number(store_tx_conn(tx), "SELECT COUNT(*) FROM providers WHERE id = ? AND version_no = ?",
+                             DB_ARGS(db_text(write->made->provider_id), db_number(write->judged->provider_no)), &met, err);
     return rc || met ? rc : err_set(err, ERR_BUSY, "the provider has changed since it was looked at");
+}
+
+static int made_check_known(const struct db_row *row, void *arg, struct err *err) {
+    const struct made_name_list *others = arg;
+    char id[UUID_TEXT_BYTES];
+    db_row_copy(row, 0, id, sizeof(id));
+    for (size_t i = 0; i < others->count; i++)
+        if (str_eq(others->items[i].cluster_id, id))
+            return 0;
+    return err_set(err, ERR_BUSY, "another cluster has come since its addresses were looked at");
 }
 
 static int made_store_write(struct store_tx *tx, void *arg, struct err *err) {
     const struct made_write *write = arg;
-    int rc = made_check_provider(tx, write, err);
+    int rc = store_tx_lock(tx, PROVIDER_LOCK, err);
+    rc = rc ? rc : made_check_provider(tx, write, err);
+    rc = rc ? rc
+            : db_query(store_tx_conn(tx), "SELECT cluster_id FROM made_clusters", DB_ARGS_NONE, "s", made_check_known,
+                       (void *)(uintptr_t)write->judged->others, err);
     rc = rc ? rc : cluster_tx_insert(tx, write->cluster, write->with->room, err);
     rc = rc ? rc : db_table_insert(store_tx_conn(tx), &made_table, write->made, DB_MORE_NONE, err);
     return rc ? rc : record_tx_end(tx, CHANGE_CLUSTER, write->made->cluster_id, write->with->audit, err);
 }
 
-int made_store_insert(struct store *store, const struct made_cluster *made, int64_t provider_no, const struct cluster *cluster,
-                      const struct cluster_writing *with, struct err *err) {
-    struct made_write write = {made, provider_no, cluster, with};
+int made_store_insert(struct store *store, const struct made_cluster *made, const struct made_judged *judged,
+                      const struct cluster *cluster, const struct cluster_writing *with, struct err *err) {
+    struct made_write write = {made, judged, cluster, with};
     return store_tx(store, made_store_write, &write, err);
 }
 

@@ -12,11 +12,6 @@
 /* Reads one; freed by made_cluster_free. ERR_NOT_FOUND: kaasd has not made this cluster. */
 int made_store_load(struct store *store, const char *cluster_id, struct made_cluster **out, struct err *err);
 
-/* Writes it with the new record `cluster`, in one transaction. ERR_BUSY: its provider is not there any more, or not with the number `provider_no`, by which it was judged; errors
- * of cluster_store_insert. Notes CHANGE_CLUSTER. */
-int made_store_insert(struct store *store, const struct made_cluster *made, int64_t provider_no, const struct cluster *cluster,
-                      const struct cluster_writing *with, struct err *err);
-
 /* Removes it, so that its record can be removed. What it had at the vCenter must be gone. Not being there is no error. */
 int made_store_delete(struct store *store, const char *cluster_id, struct err *err);
 
@@ -39,3 +34,13 @@ struct made_name_list {
 };
 void made_name_list_done(struct made_name_list *list); /* NULL is allowed */
 int made_store_list_names(struct store *store, struct made_name_list *out, struct err *err);
+
+/* What a new one was judged by. */
+struct made_judged {
+    int64_t provider_no;                 /* its provider, with this number */
+    const struct made_name_list *others; /* all that were made */
+};
+/* Writes it with the new record `cluster`, in one transaction. ERR_BUSY: its provider is not there any more, or with another number, or another cluster has come; errors of
+ * cluster_store_insert. Notes CHANGE_CLUSTER. */
+int made_store_insert(struct store *store, const struct made_cluster *made, const struct made_judged *judged,
+                      const struct cluster *cluster, const struct cluster_writing *with, struct err *err);

@@ -291,9 +291,9 @@ DIES(job_store_take,
      (store, due, ttl_ms, out, now_ms, err))
 DIES(job_store_write, (struct store * store, const struct job_write *write, struct err *err), (store, write, err))
 DIES(made_store_insert,
-     (struct store * store, const struct made_cluster *made, int64_t provider_no, const struct cluster *cluster,
+     (struct store * store, const struct made_cluster *made, const struct made_judged *judged, const struct cluster *cluster,
       const struct cluster_writing *with, struct err *err),
-     (store, made, provider_no, cluster, with, err))
+     (store, made, judged, cluster, with, err))
 DIES(made_store_delete, (struct store * store, const char *cluster_id, struct err *err), (store, cluster_id, err))
 DIES(cluster_store_update,
      (struct store * store, const struct cluster *c, unsigned parts, const struct cluster_writing *with, struct err *err),

@@ -257,28 +257,60 @@ def test_an_address_that_another_cluster_has(place: Place) -> None:
     assert place.jobs() == [job_id]
 
 
+def services(place: Place) -> dict[str, list[str]]:
+    """By name: which addresses its Services get."""
+    specs = (json.loads(row[0]) for row in place.query("SELECT spec FROM made_clusters"))
+    return {spec["name"]: spec["service_addresses"] for spec in specs}
+
+
+def test_each_cluster_has_a_share_of_the_addresses_for_services(place: Place) -> None:
+    """Eight that are free; those of a cluster stay its own, whatever becomes of the provider."""
+    place.put(api_addresses=["10.9.0.10-10.9.0.14"], service_addresses=["10.9.0.207", "10.9.0.192-10.9.0.202"])
+    _, job_id = place.create()
+    place.until_working(job_id)
+    place.wait_line(job_id, "its Services get addresses of 10.9.0.192-10.9.0.198")
+    wanted = ("cluster", "create", "--provider", "east", "--no-wait")
+    place.ctl.ok(*wanted, "test")
+    until(lambda: len(services(place)) == 2, "the second cluster")
+    assert services(place) == {"prod": ["10.9.0.207", "10.9.0.192-10.9.0.198"], "test": ["10.9.0.199-10.9.0.202"]}
+    assert place.refused(*wanted, "third") == "other clusters have all service_addresses of the provider east; " \
+        "add some to the provider, or give --service-addresses \"\" for none"
+    place.ctl.ok(*wanted, "none", "--service-addresses", "")
+    place.put(api_addresses=["10.9.0.10-10.9.0.14"], service_addresses=["10.9.0.195-10.9.0.204"])
+    place.ctl.ok(*wanted, "third")
+    until(lambda: len(services(place)) == 4, "the fourth cluster")
+    assert services(place)["none"] == [] and services(place)["third"] == ["10.9.0.203-10.9.0.204"]
+
+
 def test_no_two_clusters_have_an_address_for_services(place: Place) -> None:
     """Both would answer for it."""
     place.put(api_addresses=["10.9.0.10-10.9.0.12"])
     _, job_id = place.create(service_addresses=["10.9.0.192/29"])
     place.until_working(job_id)
     wanted = ("cluster", "create", "test", "--provider", "east", "--no-wait")
-    then = "; say which of service_addresses this one gets: --service-addresses FIRST-LAST, or \"\" for none"
-    for words in ([], ["10.9.0.199"], ["10.9.0.207", "10.9.0.198-10.9.0.201"]):
+    then = "; give others of service_addresses, or leave --service-addresses out: it gets some that are free"
+    for words in (["10.9.0.199"], ["10.9.0.207", "10.9.0.198-10.9.0.201"]):
         said = place.refused(*wanted, *(f"--service-addresses={word}" for word in words))
-        assert re.fullmatch(r"the cluster \"prod\" has 10\.9\.0\.19[289] for its Services already", said.removesuffix(then)), said
+        assert re.fullmatch(r"the cluster \"prod\" has 10\.9\.0\.19[89] for its Services already", said.removesuffix(then)), said
     assert place.refused(*wanted, "--service-addresses", "10.9.0.208") == \
         "10.9.0.208 is not among the service_addresses of the provider east"
     assert place.refused(*wanted, "--service-addresses", "10.9.0.200-") == \
         "service_addresses: \"10.9.0.200-\" is no range of IPv4 addresses; write 10.9.0.20-10.9.0.99, 10.9.0.20 or 10.9.0.64/28"
     assert place.jobs() == [job_id]
-    place.put(api_addresses=["10.9.0.10-10.9.0.12"], service_addresses=["10.9.0.200-10.9.0.207"])  # those of prod stay prod's
-    place.ctl.ok(*wanted)
-    until(lambda: len(place.query("SELECT spec FROM made_clusters")) == 2, "the other cluster")
-    specs = {one["name"]: one["service_addresses"] for one in (json.loads(row[0]) for row in place.query("SELECT spec FROM made_clusters"))}
-    assert specs == {"prod": ["10.9.0.192-10.9.0.199"], "test": ["10.9.0.200-10.9.0.207"]}
-    place.ctl.ok("cluster", "create", "none", "--provider", "east", "--no-wait", "--service-addresses", "")
-    until(lambda: any('"service_addresses":[]' in row[0] for row in place.query("SELECT spec FROM made_clusters")), "a third one")
+
+
+def test_two_clusters_that_come_in_the_same_moment(place: Place) -> None:
+    """Who comes second looks again."""
+    place.put(api_addresses=["10.9.0.10-10.9.0.12"])
+    held = place.control.hold("HasPrivilegeOnEntities", executed=True, count=1)
+    _, job_id = place.create()
+    place.control.await_held(held)
+    place.ctl.ok("cluster", "create", "test", "--provider", "east", "--no-wait")
+    until(lambda: services(place), "the one that came first")
+    place.control.release(held)
+    place.wait_line(job_id, "another cluster has come since its addresses were looked at")
+    place.until_working(job_id)
+    assert services(place) == {"test": ["10.9.0.192-10.9.0.199"], "prod": ["10.9.0.200-10.9.0.207"]}
 
 
 def test_a_provider_that_changes_while_it_is_looked_at(place: Place) -> None:

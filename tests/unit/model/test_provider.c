@@ -236,6 +236,27 @@ static void ranges(void **state) {
     assert_int_equal(address_ranges_size(&list), 4);
 }
 
+static void ranges_that_are_free(void **state) {
+    struct address_range all_items[] = {{7, 7}, {1, 5}, {UINT32_MAX - 1, UINT32_MAX}}, taken_items[] = {{2, 2}, {5, 6}};
+    const struct address_ranges all = {all_items, 3}, taken = {taken_items, 2}, none = {0};
+    struct address_ranges out = {0};
+    (void)state;
+    assert_int_equal(address_ranges_choose(&all, &all, 8, &out, NULL), 0);
+    assert_int_equal(out.count, 0);
+    assert_int_equal(address_ranges_choose(&all, &taken, 3, &out, NULL), 0);
+    assert_int_equal(out.count, 3);
+    assert_int_equal(out.items[2].last, 3);
+    assert_int_equal(address_ranges_choose(&all, &taken, 0, &out, NULL), 0);
+    assert_int_equal(address_ranges_size(&out), 3);
+    out.count = 0;
+    assert_int_equal(address_ranges_choose(&all, &none, 100, &out, NULL), 0);
+    assert_int_equal(out.count, 3);
+    assert_memory_equal(out.items, all_items, sizeof(all_items));
+    assert_int_equal(address_ranges_add(&out, &(struct address_range){0, 0}, NULL), 0); /* none goes on from the last address */
+    assert_int_equal(out.count, 4);
+    free(out.items);
+}
+
 static void contracts(void **state) {
     static const char *const wrong[] = {NULL,
                                         "",
@@ -266,6 +287,7 @@ int main(void) {
         cmocka_unit_test(empty_sections_are_fine),
         cmocka_unit_test(places),
         cmocka_unit_test(ranges),
+        cmocka_unit_test(ranges_that_are_free),
         cmocka_unit_test(contracts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
