@@ -81,6 +81,10 @@ int event_store_begin(struct store *store, const char *vcenter_id, int64_t now_m
                      DB_ARGS(db_number(now_ms), db_text(vcenter_id)), NULL, err);
 }
 
+int event_store_forget(struct store *store, const char *vcenter_id, struct err *err) {
+    return store_run(store, "DELETE FROM vcenter_events WHERE vcenter_id = ?", DB_ARGS(db_text(vcenter_id)), NULL, err);
+}
+
 static int end_events(struct store_tx *tx, void *arg, struct err *err) {
     static const char *const statements[] = {"UPDATE vcenters SET events_since_ms = 0 WHERE events_since_ms > 0",
                                              "DELETE FROM cluster_places", "DELETE FROM vcenter_events"};

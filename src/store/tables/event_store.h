@@ -79,6 +79,8 @@ int event_store_list_places(struct store *store, struct cluster_place_list *out,
 int event_store_is_new(struct store *store, const char *vcenter_id, bool *is_new, struct err *err);
 /* Makes events for this vCenter from now on, also about grants. */
 int event_store_begin(struct store *store, const char *vcenter_id, int64_t now_ms, struct err *err);
+/* Forgets the events that wait for this vCenter. */
+int event_store_forget(struct store *store, const char *vcenter_id, struct err *err);
 /* Makes no events for any vCenter from now on; forgets waiting events and what vCenters have been told. */
 int event_store_end(struct store *store, struct err *err);
 

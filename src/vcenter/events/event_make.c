@@ -265,10 +265,11 @@ static int event_make_list_targets(struct event_maker *m, const struct inventory
     for (size_t i = 0; i < platform->vcenters_count && !rc; i++) {
         struct event_target *target = &m->targets[m->target_count];
         target->id = platform->vcenters[i].id;
-        if (!platform->vcenters[i].registered_at_ms)
-            continue;
-        rc = event_store_is_new(m->store, target->id, &target->is_new, err);
-        m->target_count++;
+        if (platform->vcenters[i].registered_at_ms) {
+            rc = event_store_is_new(m->store, target->id, &target->is_new, err);
+            m->target_count++;
+        } else
+            rc = event_store_forget(m->store, target->id, err); /* they would be told, late, when it is registered again */
     }
     return rc;
 }
