@@ -164,7 +164,9 @@ def test_what_begins_while_kaasd_is_away_is_told_once_it_is_back(world: World) -
 
 @pytest.mark.parametrize("executed", [True, False], ids=["it has arrived", "it has not arrived"])
 def test_an_event_of_a_host_under_way_at_a_kill_is_posted_once(world: World, executed: bool) -> None:
-    make(world, [HOST_1, HOST_1, HOST_2])
+    name = make(world, [HOST_1, HOST_1, HOST_2])
+    places = "SELECT name, told FROM cluster_places"
+    until(lambda: world.db.query(places, database="kaas") == [(name, "ready")], "nothing else is to be told")
     until(lambda: not waiting(world), "what was before is posted")
     before = forget(world, HOST_1)
     rule = world.vcenter.control.hold("PostEvent", executed=executed)
