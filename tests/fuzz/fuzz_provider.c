@@ -25,6 +25,20 @@ static void check_ranges(const struct provider *p, const struct address_ranges *
     }
 }
 
+/* A cluster's share, and that of the next one. */
+static void check_shares(const struct address_ranges *all) {
+    const struct address_ranges none = {0};
+    struct address_ranges first = {0}, second = {0};
+    const uint64_t size = address_ranges_size(all), share = 8;
+    uint32_t common;
+    must(!address_ranges_choose(all, &none, share, &first, NULL) && !address_ranges_choose(all, &first, share, &second, NULL));
+    must(address_ranges_size(&first) == (size < share ? size : share));
+    must(address_ranges_size(&second) == (size < share ? 0 : size < 2 * share ? size - share : share));
+    must(!address_ranges_meet(&first, &second, &common) && !address_ranges_repeat(&second, &common));
+    free(first.items);
+    free(second.items);
+}
+
 static void check_provider(const struct provider *p) {
     uint32_t common;
     must(p->name && *p->name && strlen(p->name) <= PROVIDER_NAME_CHARS_MAX && p->vcenter && *p->vcenter);
@@ -35,6 +49,7 @@ static void check_provider(const struct provider *p) {
     check_ranges(p, &p->node_addresses, true);
     check_ranges(p, &p->api_addresses, true);
     check_ranges(p, &p->service_addresses, false);
+    check_shares(&p->service_addresses);
     must(!address_ranges_meet(&p->node_addresses, &p->api_addresses, &common));
     must(!address_ranges_meet(&p->node_addresses, &p->service_addresses, &common));
     must(!address_ranges_meet(&p->api_addresses, &p->service_addresses, &common));
