@@ -245,7 +245,7 @@ static int job_step_wait(struct job_run *run, struct job_step *step, const struc
 
 static void job_mark_put_off(struct job_run *run, struct job_mark *mark, int64_t ms) {
     LOCKED(&run->jobs->lock);
-    mark->due_ms = clock_mono_ms() + ms;
+    mark->due_ms = mark->is_woken ? 1 : clock_mono_ms() + ms;
 }
 
 /* The step is about to fail with mark->why: what must not stay is taken away first, which may take its time. */
@@ -480,6 +480,7 @@ static void job_run_submit(struct job_run *run, unsigned no, bool is_undo) {
     struct job_task *task = calloc(1, sizeof(*task));
     (void)pthread_mutex_lock(&jobs->lock);
     run->marks[no].is_busy = true;
+    run->marks[no].is_woken = false;
     run->marks[no].due_ms = 0;
     run->busy++;
     (void)pthread_mutex_unlock(&jobs->lock);

@@ -183,10 +183,12 @@ int jobs_tick(struct jobs *jobs, struct err *err) {
     return rc;
 }
 
-/* Needs the lock: what waits is due. */
+/* Needs the lock: what waits is due, and what is about to wait. */
 static void job_run_wake(struct job_run *run) {
-    for (size_t i = 0; i < run->steps.count; i++)
+    for (size_t i = 0; i < run->steps.count; i++) {
         run->marks[i].due_ms = run->marks[i].due_ms ? 1 : 0;
+        run->marks[i].is_woken = run->marks[i].is_busy;
+    }
     job_run_turn(run);
 }
 

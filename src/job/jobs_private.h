@@ -26,6 +26,7 @@ struct jobs {
 /* A step as this replica works on it. */
 struct job_mark {
     bool is_busy;    /* queued or running in a worker */
+    bool is_woken;   /* meanwhile: it may have looked before what it waits for came, so it looks once more */
     int64_t due_ms;  /* monotonic: it waits until then */
     unsigned errors; /* that passed, in a row */
     bool is_undoing; /* is being taken back */

@@ -367,10 +367,29 @@ static void test_a_step_that_waits_holds_nothing(void **state) {
     while (!fixture_number("SELECT COUNT(*) FROM job_steps WHERE state = 'waiting'")) {}
     assert_text("SELECT reason FROM job_steps WHERE no = 1", "the machine has not told its address");
     assert_true(worker_pool_wait_idle(east.workers, 60000));
-    jobs_wake(east.jobs, id); /* what it waits for has come */
     atomic_store(&world.outcome[SECOND], 0);
+    jobs_wake(east.jobs, id); /* what it waits for has come */
     tick_until(&east, id, "done");
     assert_int_equal(fixture_number("SELECT COUNT(*) FROM job_lines WHERE text LIKE '%address%'"), 1);
+}
+
+/* It has looked, and does not wait yet. */
+static void test_what_comes_while_a_step_looks_is_not_missed(void **state) {
+    char id[UUID_TEXT_BYTES];
+    struct err err = {0};
+    (void)state;
+    atomic_store(&world.outcome[FIRST], JOB_WAIT);
+    atomic_store(&world.is_held, true);
+    start(&east, id);
+    while (!atomic_load(&world.is_inside))
+        ASSERT_OK(jobs_tick(east.jobs, &err), &err);
+    jobs_wake(east.jobs, id);
+    atomic_store(&world.is_held, false);
+    assert_true(worker_pool_wait_idle(east.workers, 60000));
+    assert_int_equal(atomic_load(&world.runs[FIRST]), 2);
+    atomic_store(&world.outcome[FIRST], 0);
+    jobs_wake(east.jobs, id);
+    tick_until(&east, id, "done");
 }
 
 static void test_a_failure_says_what_to_do_and_goes_on_from_there(void **state) {
@@ -567,6 +586,7 @@ int main(void) {
         cmocka_unit_test_setup(test_a_job_that_cannot_be_taken_up_stops_none_behind_it, empty),
         cmocka_unit_test_setup(test_a_step_whose_decisions_cannot_be_read_fails, empty),
         cmocka_unit_test_setup(test_a_step_that_waits_holds_nothing, empty),
+        cmocka_unit_test_setup(test_what_comes_while_a_step_looks_is_not_missed, empty),
         cmocka_unit_test_setup(test_a_failure_says_what_to_do_and_goes_on_from_there, empty),
         cmocka_unit_test_setup(test_errors_that_pass_are_waited_for, empty),
         cmocka_unit_test_setup(test_a_cancel_takes_back_the_last_first, empty),
