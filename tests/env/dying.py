@@ -26,6 +26,7 @@ class Dying:
     def __init__(self, kaasd: Kaasd) -> None:
         self._order = kaasd.folder / "die"
         self._log = self._order.with_name("die.log")
+        self.is_ordered = False
         kaasd.env = {**kaasd.env, "KAAS_DIE": str(self._order)}
         programs = kaasd.folder / "programs"
         programs.mkdir()
@@ -39,9 +40,16 @@ class Dying:
         part = self._order.with_suffix(".part")
         part.write_text(f"{uuid.uuid4()} {death.when}:{death.number}\n")
         part.rename(self._order)
+        self.is_ordered = True
 
-    def forget(self) -> None:
-        self._order.unlink(missing_ok=True)
+    def forget(self) -> bool:
+        """False: it is too late, it dies, and what it wrote last may be read before."""
+        was_ordered, self.is_ordered = self.is_ordered, False
+        try:
+            self._order.unlink()
+        except FileNotFoundError:
+            return not was_ordered
+        return True
 
     def met(self) -> list[str]:
         """The function of each commit since the last order."""

@@ -10,6 +10,7 @@ from typing import Any
 import requests
 from env.api import Unexpected
 from env.places import WorldError
+from env.wait import until
 
 from .checks import Broken, eventually, quietly
 from .job_place import KEPT_SECRETS, LEFT_TABLES, Place, query
@@ -86,6 +87,7 @@ class ClusterLife:
             assert kaasd.process
             raise Broken(f"kaasd ended by itself:\n{kaasd.process.tail()}")
         self.counts[f"killed at {where}"] += 1
+        self.place.dying.is_ordered = False
         kaasd.kill()
         if faults.restart and not faults.restart.op and len(faults.deaths) - len(deaths) == 1:
             self._restart_vcenter(faults.restart)
@@ -100,11 +102,11 @@ class ClusterLife:
         return process is not None and not process.alive
 
     def _end_faults(self) -> None:
-        self.place.dying.forget()
+        if not self.place.dying.forget():  # by the very last commit
+            until(self._is_dead, "its death")
+            self._revive(Faults(), [])
         self.place.control.clear_faults()
         self.place.control.forget_task_rules()
-        if self._is_dead():  # by the very last commit
-            self._revive(Faults(), [])
 
     def _is_held(self) -> bool:
         return any(task["state"] == "running" and task["progress"] == HELD_AT for task in self.place.control.tasks())

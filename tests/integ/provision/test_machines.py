@@ -341,8 +341,7 @@ def run_until_it_dies(machines: Machines, death: Death) -> bool:
         assert rows != [("failed",)], machines.query(f"SELECT text FROM job_lines WHERE job_id = '{job_id}' ORDER BY seq")
         return "done" if rows == [("done",)] else ""
 
-    if until(is_over, f"the end of it, {death}", limit_s=30) == "done":
-        machines.dying.forget()
+    if until(is_over, f"the end of it, {death}", limit_s=30) == "done" and machines.dying.forget():
         return False
     machines.world.kaasd.kill()
     machines.world.kaasd.start()
