@@ -20,7 +20,7 @@ CA, URL = "/var/lib/kaas/server.crt", "https://kaas.example.com:8443"
 CURL = f"curl --silent --fail --cacert {CA} {URL}"
 README = (TOP / "README.md").read_text()
 # From the packages, or from what was built, to a service that people use. The first brings what Debian has.
-STEPS = [*commands(section(README, "Install")), *commands(section(README, "Set up").split("\nPeople of Active Directory")[0])]
+STEPS = [*commands(section(README, "Install")), *commands(section(README, "Set up").split("\nKubernetes clusters that kaasd asks")[0])]
 
 
 def named(command: str) -> list[str]:
