@@ -271,14 +271,9 @@ tests_unit_vim_test_vim_client_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED)
 tests_unit_store_test_store_LDFLAGS = $(AM_LDFLAGS) $(WRAP_FOR_BLOCKED) -Wl,--wrap=mysql_stmt_bind_result
 
 # No tests by themselves: pytest runs them.
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/kube_admin_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/bundle_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/etcd_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/bundle_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/etcd_probe tests/integ/kube_admin_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/bundle_probe tests/integ/kube_watch_probe tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
-check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/etcd_probe tests/integ/kube_admin_probe tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe tests/integ/vcenter/vim_watch_probe
+check_PROGRAMS += tests/integ/auth/pac_probe tests/integ/bundle_probe tests/integ/etcd_probe tests/integ/kube_admin_probe \
+    tests/integ/kube_watch_probe tests/integ/node_documents tests/integ/storm_clients tests/integ/vcenter/vim_probe \
+    tests/integ/vcenter/vim_watch_probe
 tests_integ_storm_clients_SOURCES = tests/integ/storm_clients.c tests/integ/storm_clients.h tests/integ/storm_kinds.c
 
 # kaasd itself, with kinds of jobs that only try steps.
