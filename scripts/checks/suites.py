@@ -271,8 +271,10 @@ def node_build() -> tuple[Path, Result]:
 
 def node() -> Count:
     """The node image keeps its contract, and what breaks it is named."""
-    _, built = node_build()
-    return pytest("node", "node", choice=("-m", "not full")) if built.ok else judged(Count(), built)
+    (_, image), (_, built) = node_build(), plain_build()
+    if not image.ok or not built.ok:
+        return judged(Count(), image, built)
+    return pytest("node", "node", choice=("-m", "not full"))
 
 
 def node_rest() -> Count:

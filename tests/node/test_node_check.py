@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 
 import pytest
-from env.places import Scratch
+from env.places import TOP, Scratch
 from place import Node, make, told
 
 DESCRIPTION = "/etc/kaas-node.json"
@@ -169,6 +170,12 @@ def test_containerd_that_does_not_run_or_speaks_no_cri_is_named(node: Node) -> N
         node.start_containerd()
 
 
+def of_bundles() -> set[str]:
+    """Images of the network for pods, which a node has as well."""
+    manifests = (TOP / "etc/bundles").glob("*/manifests/*.yaml")
+    return {image for file in manifests for image in re.findall(r"^ *image: *(\S+)", file.read_text(), re.M)}
+
+
 def test_the_description_tells_what_is_in_it(node: Node) -> None:
     described = json.loads(node.ok(f"cat {DESCRIPTION}"))
     assert described["contract"] == 1
@@ -178,8 +185,8 @@ def test_the_description_tells_what_is_in_it(node: Node) -> None:
     listed = {line.split()[0]: line.split()[2] for line in node.ok("ctr --namespace k8s.io images list").splitlines()[1:]}
     assert {one["name"]: one["digest"] for one in described["images"]} == {
         name: digest for name, digest in listed.items() if not name.startswith("sha256:")}
-    wanted = node.ok(f"kubeadm config images list --kubernetes-version {described['kubernetes']}").split()
-    assert {one["name"] for one in described["images"]} | set(described["left_out"]) == set(wanted)
+    of_kubeadm = node.ok(f"kubeadm config images list --kubernetes-version {described['kubernetes']}").split()
+    assert {one["name"] for one in described["images"]} | set(described["left_out"]) == {*of_kubeadm, *of_bundles()}
     for member, package in {"containerd": "containerd", "cloud_init": "cloud-init", "keepalived": "keepalived"}.items():
         assert node.ok(f"dpkg-query --show --showformat='${{Version}}' {package}") == described[member]
 
