@@ -372,13 +372,13 @@ static int proxy_refusal(const struct http_outcome *o, struct err *err) {
     return err_set(err, ERR_UNREACHABLE, "the proxy refused the tunnel to %s with HTTP status %ld", o->peer, status);
 }
 
-/* A handshake that fails without a refusal by us: a peer going down ends it without a word, which is an outage; anything else is
- * a misunderstanding. curl tells the two apart by text only. */
+/* A handshake that fails without a refusal by us. What OpenSSL says of it ("error:0A00010B:SSL routines::...", ERR_error_string(3)) is a
+ * misunderstanding, but for an end that comes without a word; all else is said of the socket, by a peer that is going down. curl tells
+ * the two apart by text only, and keeps its first complaint, whichever call that is of: getpeername() where the peer was gone at once. */
 static int handshake_error(const struct http_outcome *o, struct err *err) {
-    bool is_outage = strstr(o->text, "SYSCALL") || strstr(o->text, "unexpected eof") || strstr(o->text, "reset by peer");
-    if (is_outage)
-        return err_set(err, ERR_UNREACHABLE, "%s ended the connection during the TLS handshake", o->peer);
-    return err_set(err, ERR_PROTOCOL, "the TLS handshake with %s failed", o->peer);
+    if (strstr(o->text, "error:") && !strstr(o->text, "unexpected eof"))
+        return err_set(err, ERR_PROTOCOL, "the TLS handshake with %s failed", o->peer);
+    return err_set(err, ERR_UNREACHABLE, "%s ended the connection during the TLS handshake", o->peer);
 }
 
 /* curl refuses an answer without a status line as "unsupported protocol", the same code as for a URL. */

@@ -1,5 +1,6 @@
 /* Unit tests of src/port/http_client: trust, limits, proxy, cancel, against a server inside the test.
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -519,6 +522,30 @@ static void test_unreachable(void **state) {
     tls_server_stop(plain);
 }
 
+static bool is_peer_gone;
+
+/* libcurl asks for the address of the peer behind each connect; a peer may be gone by then. */
+int getpeername(int fd, struct sockaddr *address, socklen_t *n) {
+    if (!is_peer_gone)
+        return (int)syscall(SYS_getpeername, fd, address, n);
+    errno = ENOTCONN;
+    return -1;
+}
+
+static void test_gone_before_the_handshake(void **state) {
+    (void)state;
+    struct run r;
+    struct tls_server *closing = tls_server_start(&(struct tls_server_options){.closes_at_once = true});
+    run_begin(&r);
+    is_peer_gone = true;
+    run_first(&r, closing, "localhost", "/hello");
+    is_peer_gone = false;
+    assert_failed(&r, ERR_UNREACHABLE, "during the TLS handshake");
+    assert_non_null(strstr(r.err.detail, "getpeername"));
+    run_end(&r);
+    tls_server_stop(closing);
+}
+
 static void test_reconnect(void **state) {
     (void)state;
     struct run r;
@@ -690,6 +717,7 @@ int main(void) {
         cmocka_unit_test(test_tunnel_refused),
         cmocka_unit_test(test_environment_proxy_ignored),
         cmocka_unit_test(test_unreachable),
+        cmocka_unit_test(test_gone_before_the_handshake),
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_once_after_a_drop),
         cmocka_unit_test(test_reconnect),
