@@ -322,11 +322,8 @@ static int vim_client_negotiate(struct vim_context *ctx, struct hello *hello, st
     ret = vim_context_get(ctx, hello->versions_url, &status, err);
     if (ret && ret != ERR_PROTOCOL)
         return ret;
-    if (status == 503) {
-        err_set(err, ERR_UNREACHABLE, "%s answers HTTP 503: vCenter's API service is down or still starting", ctx->route->peer);
-        (void)err_remedy(err, "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
-        return err_because(err, ERR_CAUSE_STARTING);
-    }
+    if (vim_context_judge_front(ctx->route->peer, status, err))
+        return ERR_UNREACHABLE;
     if (!ret && status == 200)
         ret = choose_version(ctx, hello, err);
     else if (!ret)

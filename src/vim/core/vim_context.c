@@ -102,15 +102,19 @@ static int vim_context_advise(struct vim_context *ctx) {
                       "check that this is the address and port of a vCenter, and not of a proxy or another web server");
 }
 
+int vim_context_judge_front(const char *peer, long status, struct err *err) {
+    if (status != 502 && status != 503 && status != 504)
+        return 0;
+    (void)err_set(err, ERR_UNREACHABLE, "%s answers HTTP %ld: vCenter's API service is down or still starting", peer, status);
+    (void)err_remedy(err, "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
+    return err_because(err, ERR_CAUSE_STARTING);
+}
+
 /* Anything but a SOAP envelope with status 200 or 500 never reaches the XML parser. */
 static int check_reply(struct vim_context *ctx, long status) {
     const char *peer = ctx->route->peer, *body = ctx->reply.data;
-    if (status == 503) {
-        err_set(&ctx->err, ERR_UNREACHABLE, "%s answers HTTP 503: vCenter's API service is down or still starting", peer);
-        (void)err_remedy(&ctx->err,
-                         "check on the appliance that the service vmware-vpxd runs; after a start it needs some minutes");
-        return err_because(&ctx->err, ERR_CAUSE_STARTING);
-    }
+    if (vim_context_judge_front(peer, status, &ctx->err))
+        return ERR_UNREACHABLE;
     if (status != 200 && status != 500) {
         err_set(&ctx->err, ERR_PROTOCOL, "%s answers HTTP %ld instead of SOAP", peer, status);
         return vim_context_advise(ctx);

@@ -86,6 +86,10 @@ int vim_context_get(struct vim_context *ctx, const char *url, long *status, stru
 /* Another exchange with the same server that is not SOAP; the answer is in ctx->reply. Time limit and header hook of `x` are set here. */
 int vim_context_exchange(struct vim_context *ctx, struct http_exchange *x, long *status, struct err *err);
 
+/* What stands in front of vCenter's services does not reach them: 502, 503, 504 (RFC 9110 15.6.3 to 15.6.5). ERR_UNREACHABLE; 0 for any
+ * other status. */
+int vim_context_judge_front(const char *peer, long status, struct err *err);
+
 /* -- around each SOAP call: putting texts in, turning the outcome into an error ------------------------------------ */
 
 /* Declares `request` of operation `op` on the managed object `id`, with the further members that are given, and `response`. */

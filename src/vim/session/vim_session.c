@@ -353,11 +353,8 @@ static int vim_session_judge(struct vim_context *ctx, struct exchange *x, struct
         (void)err_set(err, ERR_CREDENTIALS, "%s does not know this session id of the vSphere Client", peer);
         return err_remedy(err, "open the page from the vSphere Client of this vCenter anew");
     }
-    if (x->status == 503) {
-        (void)err_set(err, ERR_UNREACHABLE, "%s answers HTTP 503: its API service is down or still starting", peer);
-        (void)err_remedy(err, "check on the appliance that the services run; after a start they need some minutes");
-        return err_because(err, ERR_CAUSE_STARTING);
-    }
+    if (vim_context_judge_front(peer, x->status, err))
+        return ERR_UNREACHABLE;
     (void)err_set(err, ERR_UPSTREAM, "%s answers HTTP %ld to the request for a clone ticket", peer, x->status);
     return err_remedy(err, "plug-ins need vCenter 7.0 Update 3 or newer; see what its service vsphere-ui says");
 }

@@ -89,6 +89,8 @@ static void connect_refuses_what_is_no_vcenter(void **state) {
     expect_connect_error(f, ERR_PROTOCOL, "");
     fake_raw(f, "versions", 503, "", 1);
     expect_connect_error(f, ERR_UNREACHABLE, "503");
+    fake_raw(f, "versions", 502, "<html>Bad Gateway</html>", 0);
+    expect_connect_error(f, ERR_UNREACHABLE, "502");
     fake_error(f, "versions", ERR_TLS);
     expect_connect_error(f, ERR_TLS, "");
     fake_answer(f, "RetrieveServiceContent",
@@ -112,6 +114,8 @@ static void bad_answers_are_told_precisely(void **state) {
     expect_connect_error(f, ERR_PROTOCOL, "web page");
     fake_raw(f, "RetrieveServiceContent", 503, "<html>no healthy upstream</html>", 0);
     expect_connect_error(f, ERR_UNREACHABLE, "503");
+    fake_raw(f, "RetrieveServiceContent", 504, "<html>Gateway Time-out</html>", 0);
+    expect_connect_error(f, ERR_UNREACHABLE, "504");
     fake_raw(f, "RetrieveServiceContent", 302, "", 1);
     expect_connect_error(f, ERR_PROTOCOL, "HTTP 302");
     fake_raw(f, "RetrieveServiceContent", 200, "", 1);
