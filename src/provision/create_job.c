@@ -299,18 +299,26 @@ static int create_open_client(const struct job_call *call, struct k8s_client **o
     return making_open_client(call->arg, call->job->object_id, out, err);
 }
 
+/* What Kubernetes says while its etcd has no leader is asked again: so it is for seconds when etcd gets a member; requests time out then
+ * and nobody has rights. */
+static int create_let_pass(int rc, const struct err *why, struct err *err) {
+    const bool is_leaderless = rc == ERR_UPSTREAM || rc == ERR_UPSTREAM_DENIED || rc == ERR_UNAUTHENTICATED;
+    return err_move(err, is_leaderless ? ERR_UNAVAILABLE : rc, why);
+}
+
 /* While a machine has not joined, its token is kept good. */
 static int create_keep_token(struct job_call *call, struct err *err) {
     const struct provision *p = call->arg;
     _cleanup_(k8s_client_free) struct k8s_client *client = NULL;
     const int64_t now_s = clock_wall_s();
     int64_t kept_s = 0;
+    struct err why = {0};
     char text[24];
     const char *kept = json_get_string(call->data, "token_kept_s");
     if (kept && str_to_i64(kept, 0, INT64_MAX, &kept_s) && now_s - kept_s < BOOTSTRAP_TOKEN_RENEW_S)
         return 0;
     int rc = create_open_client(call, &client, err);
-    rc = rc ? rc : bootstrap_token_apply(p->options.kubernetes, call->job->object_id, client, err);
+    rc = rc ? rc : create_let_pass(bootstrap_token_apply(p->options.kubernetes, call->job->object_id, client, &why), &why, err);
     (void)snprintf(text, sizeof(text), "%" PRId64, now_s);
     return rc ? rc : job_decide(call, "token_kept_s", text, err);
 }
@@ -371,6 +379,7 @@ static int create_give_up(const struct machine_work *work, struct job_call *call
                           struct err *err) {
     const struct provision *p = (const struct provision *)(const void *)work;
     _cleanup_(k8s_client_free) struct k8s_client *client = NULL;
+    struct err why = {0};
     if (create_is_first(call))
         return 0; /* the cluster begins with it */
     int rc = machine->role == MACHINE_CONTROL_PLANE ? making_remove_member(p, machine, err) : 0;
@@ -381,7 +390,7 @@ static int create_give_up(const struct machine_work *work, struct job_call *call
             "give the cluster up: kaasctl job cancel %.36s",
             machine->name, call->job->id);
     rc = rc ? rc : create_open_client(call, &client, err);
-    return rc ? rc : k8s_delete_node(client, machine->name, err);
+    return rc ? rc : create_let_pass(k8s_delete_node(client, machine->name, &why), &why, err);
 }
 
 static int create_step_connect(struct job_call *call, struct err *err) {
@@ -401,7 +410,8 @@ static int create_step_connect(struct job_call *call, struct err *err) {
     rc = rc ? rc : cluster_admin_issue(p->options.runtime, call->job->object_id, &admin, err);
     if (!rc) {
         const struct kube_wish wish = {.cluster_id = call->job->object_id, .address = url, .admin = &admin};
-        rc = kubernetes_connect(p->options.kubernetes, &actor, &wish, &done, err);
+        err_clear(&why);
+        rc = create_let_pass(kubernetes_connect(p->options.kubernetes, &actor, &wish, &done, &why), &why, err);
     }
     kube_connected_done(&done);
     kube_admin_done(&admin);
@@ -418,9 +428,10 @@ static int create_step_network(struct job_call *call, struct err *err) {
     const struct provision *p = call->arg;
     _cleanup_making_ struct making m = {0};
     _cleanup_(k8s_client_free) struct k8s_client *client = NULL;
+    struct err why = {0};
     int rc = making_load(p, call->job->object_id, &m, err);
     rc = rc ? rc : create_open_client(call, &client, err);
-    return rc ? rc : making_apply_network(call, &m, client, err);
+    return rc ? rc : create_let_pass(making_apply_network(call, &m, client, &why), &why, err);
 }
 
 static const struct node *create_find_node(const struct inventory_cluster *entry, const char *name) {

@@ -31,7 +31,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--without", action="append", default=[], choices=sorted(WEIGHTS), help="leave out a kind of fault")
     parser.add_argument("-v", "--verbose", action="store_true", help="print each fault")
     jobs = parser.add_argument_group("clusters that are made", "kaasd is killed at each commit while it makes and deletes clusters, the "
-                                     "vCenter restarted, connections cut; needs root; of the options above --seed, --minutes and -v count")
+                                     "vCenter restarted, connections cut, etcd without a leader; needs root; of the options above "
+                                     "--seed, --minutes and -v count")
     jobs.add_argument("--jobs", action="store_true", help="this, in place of faults against three vCenters")
     jobs.add_argument("--runs", type=int, default=500, help="clusters of machines that only report (default: %(default)s)")
     jobs.add_argument("--booted", type=int, default=8, help="clusters of machines that boot (default: %(default)s)")

@@ -29,6 +29,10 @@ NODES = "/api/v1/nodes"
 DAY = datetime.timedelta(days=1)
 BOOKMARK_S = 30
 GROUPS = {"/api/v1": {"ConfigMap": "configmaps"}}
+# What API servers say while etcd has no leader: rights that cannot be read are none (seen with 1.36.3); the others are assumed, by the
+# texts of etcd and Kubernetes.
+SAYS_LEADERLESS = ((500, "InternalError", "etcdserver: request timed out"), (503, "ServiceUnavailable", "etcdserver: no leader"),
+         (403, "Forbidden", "clusterrolebinding.rbac.authorization.k8s.io not found"), (504, "Timeout", "request did not complete"))
 
 
 def _certificate(folder: Path, ca_pem: str, ca_key_pem: str, address: str) -> Path:
@@ -130,6 +134,7 @@ class StandInApi:
         self._nodes: dict[str, dict[str, Any]] = {}
         self._changed = threading.Condition()
         self._is_over = False
+        self.leaderless: dict[str, int] = {}  # part of a path: how many requests are answered so
         ca_file = folder / "ca.pem"
         ca_file.write_text(ca_pem)
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -185,6 +190,12 @@ class StandInApi:
     def answer(self, method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
         if path == "/version":
             return 200, {"gitVersion": self._version}
+        with self._changed:
+            for part, count in self.leaderless.items():
+                if count and part in path:
+                    self.leaderless[part] = count - 1
+                    code, reason, message = SAYS_LEADERLESS[count % len(SAYS_LEADERLESS)]
+                    return code, {"kind": "Status", "code": code, "reason": reason, "message": message}
         if path == ACCESS:
             return 201, {"status": {"allowed": True}}
         if path.endswith("/token") and method == "POST":

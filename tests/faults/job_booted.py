@@ -41,6 +41,7 @@ class BootedPlace:
     def __init__(self, site: Site, kaasd: Kaasd) -> None:
         self._site = site
         self.kaasd, self.control = kaasd, site.vcenter.control
+        self.leaderless: dict[str, int] = {}
         self.folder = next(o["id"] for o in self.control.objects("Folder") if o["name"] == "vm" and o.get("parent") == "datacenter-2")
         kaasd.stop()
         self.dying = Dying(kaasd)

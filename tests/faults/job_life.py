@@ -66,6 +66,10 @@ class ClusterLife:
             cut = faults.cut
             control.fault(cut.op, "close", bytes=cut.after_bytes, count=cut.count, skip=cut.skip)
             self.counts["answers cut"] += 1
+        self.place.leaderless = {}
+        if faults.leaderless:
+            self.place.leaderless = {faults.leaderless.part: faults.leaderless.count}
+            self.counts["etcd without a leader"] += 1
         deaths = list(faults.deaths)
         if deaths:
             self.place.dying.order(deaths.pop(0))

@@ -55,6 +55,7 @@ class Place(Protocol):
     limit_s: float  # for a job
     settle_s: float  # until all is calm behind it
     sizes: dict[str, dict[str, int]]  # of machines, as clusters:create takes them
+    leaderless: dict[str, int]  # part of a path: so many requests are answered as while etcd has no leader; real API servers have their own
 
     def begin(self, name: str) -> None:
         """A cluster of this name is about to be made."""
@@ -100,6 +101,7 @@ class ScriptedPlace:
         self.dying = Dying(world.kaasd)
         world.kaasd.start()
         self.api: StandInApi | None = None
+        self.leaderless: dict[str, int] = {}
         self.told: dict[str, dict[str, str]] = {}  # the files of each machine that ran, by its name
         body = document(service_addresses=None)
         world.admin.expect(201, "PUT", "/v2/providers/east", json=body)
@@ -133,6 +135,7 @@ class ScriptedPlace:
         if done.returncode:
             raise WorldError(f"ip address add: {done.stderr}")
         self.api = StandInApi(self.world.scratch.path, address, files[f"{PKI}ca.crt"], files[f"{PKI}ca.key"], VERSION)
+        self.api.leaderless = self.leaderless
 
     # as of Place
 

@@ -17,7 +17,8 @@ REMOVING_TASKS = ("PowerOffVM_Task", "Destroy_Task")
 ENDS = ("undone", "half", "done")
 WHENS = ("before", "after")
 LARGE_EVERY = 4  # of so many clusters one is large
-SECOND_DEATH, DEATH_IN_DELETION, CANCELED = 0.2, 0.35, 0.15
+SECOND_DEATH, DEATH_IN_DELETION, CANCELED, LEADERLESS = 0.2, 0.35, 0.15, 0.3
+LEADERLESS_PARTS = ("kaas-system", "clusterrole", "/token", "/bootstrap-token-", "/configmaps/")  # connecting, joining, the network
 RESTARTS = {"no": 4, "dead": 3, "task": 4}
 GOLDEN = 0.6180339887  # parts of a line at multiples of it lie evenly
 CUTS = {"no": 5, "disconnect": 2, "close": 4}
@@ -68,15 +69,27 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Leaderless:
+    """So many requests with this part in their path are answered by Kubernetes as by one whose etcd has no leader."""
+
+    part: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"no leader of etcd at {self.part} {self.count} times"
+
+
+@dataclass(frozen=True)
 class Faults:
     """What happens to one job."""
 
     deaths: tuple[Death, ...] = ()  # each counts from the start behind the one before
     restart: Restart | None = None
     cut: Cut | None = None
+    leaderless: Leaderless | None = None
 
     def __str__(self) -> str:
-        what = [f"killed {death}" for death in self.deaths] + [str(one) for one in (self.restart, self.cut) if one]
+        what = [f"killed {death}" for death in self.deaths] + [str(one) for one in (self.restart, self.cut, self.leaderless) if one]
         return "; ".join(what) or "no faults"
 
 
@@ -117,6 +130,10 @@ def _cut(rng: random.Random, ops: tuple[str, ...]) -> Cut | None:
     return Cut(rng.choice(ops) if kind == "close" else "", rng.randrange(6), after_bytes, rng.randrange(1, 4))
 
 
+def _leaderless(rng: random.Random) -> Leaderless | None:
+    return Leaderless(rng.choice(LEADERLESS_PARTS), rng.randrange(1, 4)) if rng.random() < LEADERLESS else None
+
+
 def _place_of(number: int, commits: int) -> Death:
     """One behind the other, before and after each commit, so that none is left out."""
     at = number % (2 * commits)
@@ -143,7 +160,7 @@ def make_life(seed: int, number: int, commits: Mapping[Shape, Commits], *, only:
     deaths = [_place_of(nth, counted.making)]
     if rng.random() < SECOND_DEATH:
         deaths.append(_any(rng, counted.making // 2))
-    making = (_restart(rng, MAKING_TASKS, shape.machines, dies=True), _cut(rng, MAKING))
+    making = (_restart(rng, MAKING_TASKS, shape.machines, dies=True), _cut(rng, MAKING), _leaderless(rng))
     gone = (_any(rng, counted.removing),) if rng.random() < DEATH_IN_DELETION else ()
     is_calm = not gone and rng.random() < 0.5
     removing = Faults() if is_calm else Faults(gone, _restart(rng, REMOVING_TASKS, shape.machines, dies=bool(gone)), _cut(rng, REMOVING))
