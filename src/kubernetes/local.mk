@@ -23,4 +23,5 @@ src_kubernetes_libkubernetes_a_SOURCES = \
     src/kubernetes/kubernetes.h \
     src/kubernetes/kubernetes_private.h \
     src/kubernetes/leave_job.c \
+    src/kubernetes/let_pass.c \
     src/kubernetes/probe.c

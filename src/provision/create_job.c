@@ -299,13 +299,6 @@ static int create_open_client(const struct job_call *call, struct k8s_client **o
     return making_open_client(call->arg, call->job->object_id, out, err);
 }
 
-/* What Kubernetes says while its etcd has no leader is asked again: so it is for seconds when etcd gets a member; requests time out then
- * and nobody has rights. */
-static int create_let_pass(int rc, const struct err *why, struct err *err) {
-    const bool is_leaderless = rc == ERR_UPSTREAM || rc == ERR_UPSTREAM_DENIED || rc == ERR_UNAUTHENTICATED;
-    return err_move(err, is_leaderless ? ERR_UNAVAILABLE : rc, why);
-}
-
 /* While a machine has not joined, its token is kept good. */
 static int create_keep_token(struct job_call *call, struct err *err) {
     const struct provision *p = call->arg;
@@ -318,7 +311,9 @@ static int create_keep_token(struct job_call *call, struct err *err) {
     if (kept && str_to_i64(kept, 0, INT64_MAX, &kept_s) && now_s - kept_s < BOOTSTRAP_TOKEN_RENEW_S)
         return 0;
     int rc = create_open_client(call, &client, err);
-    rc = rc ? rc : create_let_pass(bootstrap_token_apply(p->options.kubernetes, call->job->object_id, client, &why), &why, err);
+    rc = rc ? rc
+            : kubernetes_let_pass(call, bootstrap_token_apply(p->options.kubernetes, call->job->object_id, client, &why), &why,
+                                  err);
     (void)snprintf(text, sizeof(text), "%" PRId64, now_s);
     return rc ? rc : job_decide(call, "token_kept_s", text, err);
 }
@@ -390,7 +385,7 @@ static int create_give_up(const struct machine_work *work, struct job_call *call
             "give the cluster up: kaasctl job cancel %.36s",
             machine->name, call->job->id);
     rc = rc ? rc : create_open_client(call, &client, err);
-    return rc ? rc : create_let_pass(k8s_delete_node(client, machine->name, &why), &why, err);
+    return rc ? rc : kubernetes_let_pass(call, k8s_delete_node(client, machine->name, &why), &why, err);
 }
 
 static int create_step_connect(struct job_call *call, struct err *err) {
@@ -411,7 +406,7 @@ static int create_step_connect(struct job_call *call, struct err *err) {
     if (!rc) {
         const struct kube_wish wish = {.cluster_id = call->job->object_id, .address = url, .admin = &admin};
         err_clear(&why);
-        rc = create_let_pass(kubernetes_connect(p->options.kubernetes, &actor, &wish, &done, &why), &why, err);
+        rc = kubernetes_let_pass(call, kubernetes_connect(p->options.kubernetes, &actor, &wish, &done, &why), &why, err);
     }
     kube_connected_done(&done);
     kube_admin_done(&admin);
@@ -431,7 +426,7 @@ static int create_step_network(struct job_call *call, struct err *err) {
     struct err why = {0};
     int rc = making_load(p, call->job->object_id, &m, err);
     rc = rc ? rc : create_open_client(call, &client, err);
-    return rc ? rc : create_let_pass(making_apply_network(call, &m, client, &why), &why, err);
+    return rc ? rc : kubernetes_let_pass(call, making_apply_network(call, &m, client, &why), &why, err);
 }
 
 static const struct node *create_find_node(const struct inventory_cluster *entry, const char *name) {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from env.connected import JSON, Connected
+from env.kube.proxy import H1, Proxy, refusing
 from env.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(30)]
@@ -32,6 +34,23 @@ def test_it_is_left_when_it_is_back(connected: Connected) -> None:
     until(lambda: state(connected, job_id) == ("done", "done"), "the job is done", 90)
     until(lambda: connected.account_objects() == [], "nothing of ours in the cluster")
     connected.admin.refused(404, "not_found", "GET", f"/v2/clusters/{cluster_id}/connection")
+
+
+@pytest.mark.parametrize("said", [401, 403, 500, 503, 504])
+def test_what_a_starting_server_says_ends_nothing(connected: Connected, said: int) -> None:
+    config = yaml.safe_load(connected.kube.kubeconfig())
+    with Proxy(connected.kube, [H1]) as proxy:
+        config["clusters"][0]["cluster"]["server"] = proxy.url
+        cluster_id = connected.connect(kubeconfig=yaml.safe_dump(config))["cluster_id"]
+        proxy.rule = refusing(said, "/")
+        job_id = leave(connected, cluster_id)
+        until(lambda: state(connected, job_id) == ("running", "waiting"), "the job waits")
+        step: JSON = connected.admin.get(f"/v2/jobs/{job_id}")["steps"][0]
+        assert f"answers {said}" in step["reason"]
+        assert f"kaasctl cluster disconnect {cluster_id} --forget" in step["remedy"]
+        proxy.rule = None
+        until(lambda: state(connected, job_id) == ("done", "done"), "the job is done", 90)
+        until(lambda: connected.account_objects() == [], "nothing of ours in the cluster")
 
 
 def test_one_that_answers_is_left_at_once(connected: Connected) -> None:

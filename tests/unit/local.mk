@@ -58,6 +58,7 @@ UNIT_TESTS = \
     tests/unit/kubernetes/test_bootstrap_token \
     tests/unit/kubernetes/test_kube_account \
     tests/unit/kubernetes/test_kube_mirror \
+    tests/unit/kubernetes/test_let_pass \
     tests/unit/ldap/test_ldap_text \
     tests/unit/model/test_access_words \
     tests/unit/model/test_bundle \
