@@ -546,6 +546,23 @@ def tell(joined: World, admin: Api, make: Make) -> Iterator[Tell]:
     def sql(statement: str, *values: Any) -> None:
         db.query(statement, *values, database="kaas")
 
+    def write_nodes(known: str, nodes: tuple[dict[str, Any], ...]) -> None:
+        """Each with its facts or not at all: a look at the vCenter between the two would bind a machine by the name alone."""
+        with db.connection() as client, client.cursor() as cursor:
+            client.select_db("kaas")
+            client.begin()
+            for node in nodes:
+                mine = node.get("id") or str(uuid.uuid4())
+                cursor.execute("INSERT IGNORE INTO nodes (id, cluster_id, name, role) VALUES (%s, %s, %s, 'worker')",
+                               (mine, known, node["name"]))
+                cursor.execute(
+                    "INSERT INTO kube_nodes (node_id, cluster_id, is_made, uid, provider_id, system_uuid, version, address,"
+                    " is_control_plane, is_cordoned, ready, reason, ready_since_ms, pressure, created_at_ms)"
+                    " VALUES (%s, %s, 1, %s, %s, %s, 'v1.36.3', '10.0.0.7', 0, 0, %s, %s, 1000, %s, 1)",
+                    (mine, known, mine, node.get("provider_id"), node.get("system_uuid"), node.get("ready", "true"), node.get("reason"),
+                     node.get("pressure")))
+            client.commit()
+
     def do(state: str, *nodes: dict[str, Any], known: str | None = None) -> str:
         if known is None:
             known = make()
@@ -556,13 +573,7 @@ def tell(joined: World, admin: Api, make: Make) -> Iterator[Tell]:
             sql("INSERT INTO kube_statuses (cluster_id, state, since_ms, checked_at_ms, token_until_ms, token_renew_at_ms, health,"
                 " health_since_ms, version_no) VALUES (%s, 'ok', 1, 1, 1, 1, 'ready', 1, 1)", known)
         sql("UPDATE kube_statuses SET state = %s WHERE cluster_id = %s", state, known)
-        for node in nodes:
-            mine = node.get("id") or str(uuid.uuid4())
-            sql("INSERT IGNORE INTO nodes (id, cluster_id, name, role) VALUES (%s, %s, %s, 'worker')", mine, known, node["name"])
-            sql("INSERT INTO kube_nodes (node_id, cluster_id, is_made, uid, provider_id, system_uuid, version, address, is_control_plane,"
-                " is_cordoned, ready, reason, ready_since_ms, pressure, created_at_ms)"
-                " VALUES (%s, %s, 1, %s, %s, %s, 'v1.36.3', '10.0.0.7', 0, 0, %s, %s, 1000, %s, 1)", mine, known, mine,
-                node.get("provider_id"), node.get("system_uuid"), node.get("ready", "true"), node.get("reason"), node.get("pressure"))
+        write_nodes(known, nodes)
         admin.expect(200, "PATCH", f"/v2/clusters/{known}", json={"description": uuid.uuid4().hex}, headers=MERGE)
         return known
 
