@@ -204,6 +204,7 @@ static CURLcode http_tls_setup(CURL *curl, void *ssl_ctx, void *arg) {
     struct http_tls *tls = arg;
     SSL_CTX *ctx = ssl_ctx;
     (void)curl;
+    tls->is_said_before = *tls->said;
     SSL_CTX_set_cert_verify_callback(ctx, http_tls_verify, tls);
     if (!tls->cert)
         return CURLE_OK;
@@ -331,6 +332,7 @@ static curl_socket_t http_open_socket(void *arg, curlsocktype purpose, struct cu
 
 CURLcode http_curl_setup(CURL *curl, struct http_tls *tls, struct http_reach *reach, char *error_buffer) {
     CURLcode rc;
+    tls->said = error_buffer;
     if ((rc = set_numbers(curl)) || (rc = set_texts(curl)) ||
         (rc = curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, http_open_socket)) ||
         (rc = curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, reach)) ||
@@ -374,16 +376,17 @@ static int proxy_refusal(const struct http_outcome *o, struct err *err) {
 
 /* A handshake that fails without a refusal by us. What OpenSSL says of it ("error:0A00010B:SSL routines::...", ERR_error_string(3)) is a
  * misunderstanding, but for an end that comes without a word; all else is said of the socket, by a peer that is going down. curl tells
- * the two apart by text only, and keeps its first complaint, whichever call that is of: getpeername() where the peer was gone at once. */
+ * the two apart by text only. */
 static int handshake_error(const struct http_outcome *o, struct err *err) {
-    if (strstr(o->text, "error:") && !strstr(o->text, "unexpected eof"))
+    if (!o->tls->is_said_before && strstr(o->text, "error:") && !strstr(o->text, "unexpected eof"))
         return err_set(err, ERR_PROTOCOL, "the TLS handshake with %s failed", o->peer);
     return err_set(err, ERR_UNREACHABLE, "%s ended the connection during the TLS handshake", o->peer);
 }
 
-/* curl refuses an answer without a status line as "unsupported protocol", the same code as for a URL. */
+/* curl refuses an answer without a status line as "unsupported protocol", the same code as for a URL; but a URL by which a connection was
+ * opened can be used. */
 static int scheme_error(const struct http_outcome *o, struct err *err) {
-    if (strstr(o->text, "HTTP/0.9"))
+    if (o->reach->was_opened || strstr(o->text, "HTTP/0.9"))
         return err_set(err, ERR_PROTOCOL, "the answer of %s is not HTTP", o->peer);
     return err_set(err, ERR_CONFIG, "the address of %s is not a usable https URL", o->peer);
 }

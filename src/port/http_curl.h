@@ -21,7 +21,10 @@ struct http_tls {
     X509 *cert;        /* client certificate, key and further certificates of its chain; NULL: none */
     EVP_PKEY *key;
     STACK_OF(X509) * chain;
-    char *host; /* name to check in the exchange under way */
+    char *host;       /* name to check in the exchange under way */
+    const char *said; /* curl's error buffer */
+    /* what was said when the newest handshake began, is of the connection before, or of the socket: curl keeps its first complaint of an exchange */
+    bool is_said_before;
     /* outcome of the newest handshake, set by the verify callback */
     bool was_refused;
     int verify_error; /* X509_V_ERR_* */

@@ -1,8 +1,11 @@
 /* Unit tests of src/port/http_client: trust, limits, proxy, cancel, against a server inside the test.
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -546,6 +549,52 @@ static void test_gone_before_the_handshake(void **state) {
     tls_server_stop(closing);
 }
 
+static atomic_int writes_to_break; /* read by the thread of the server, too */
+static atomic_bool is_sending_broken;
+
+/* What OpenSSL says of a write behind one that was cut off. */
+int SSL_write(SSL *ssl, const void *bytes, int n) {
+    size_t written = 0;
+    if (atomic_load(&writes_to_break) > 0) {
+        atomic_fetch_sub(&writes_to_break, 1);
+        ERR_raise(ERR_LIB_SSL, SSL_R_BAD_LENGTH);
+        return -1;
+    }
+    const int is_written = SSL_write_ex(ssl, bytes, (size_t)n, &written);
+    return is_written ? (int)written : is_written;
+}
+
+ssize_t send(int fd, const void *bytes, size_t n, int flags) {
+    if (!atomic_load(&is_sending_broken))
+        return syscall(SYS_sendto, fd, bytes, n, flags, NULL, 0);
+    errno = EPIPE;
+    return -1;
+}
+
+/* libcurl keeps what it complained of the kept connection, and then tries another: what becomes of that is told. */
+static void test_said_of_the_connection_before(void **state) {
+    (void)state;
+    struct run r;
+    struct tls_server *server = start(&good);
+    run_begin(&r);
+    run_first(&r, server, "localhost", "/hello");
+    assert_answered(&r, 200, "hello");
+    atomic_store(&writes_to_break, 1);
+    atomic_store(&is_sending_broken, true);
+    run_again(&r, server, "localhost", "/hello");
+    atomic_store(&is_sending_broken, false);
+    assert_failed(&r, ERR_UNREACHABLE, "during the TLS handshake");
+    assert_non_null(strstr(r.err.detail, "bad length"));
+    run_again(&r, server, "localhost", "/hello");
+    assert_answered(&r, 200, "hello");
+    atomic_store(&writes_to_break, 1);
+    run_again(&r, server, "localhost", "/garbage");
+    assert_failed(&r, ERR_PROTOCOL, "is not HTTP");
+    assert_non_null(strstr(r.err.detail, "bad length"));
+    run_end(&r);
+    tls_server_stop(server);
+}
+
 static void test_reconnect(void **state) {
     (void)state;
     struct run r;
@@ -720,6 +769,7 @@ int main(void) {
         cmocka_unit_test(test_gone_before_the_handshake),
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_once_after_a_drop),
+        cmocka_unit_test(test_said_of_the_connection_before),
         cmocka_unit_test(test_reconnect),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_unix_socket),
