@@ -701,13 +701,13 @@ static int leave_forget(struct connecting *c, const struct actor *actor, struct 
 
 /* In place of what a call advises: that the cluster may be gone. */
 static void leave_advise(const char *cluster_id, struct err *why) {
-    const bool is_token = why->code == ERR_UNAUTHENTICATED || why->code == ERR_CONFIG;
+    const bool is_account = why->code == ERR_UNAUTHENTICATED || why->code == ERR_UPSTREAM_DENIED || why->code == ERR_CONFIG;
     (void)snprintf(
         why->remedy, sizeof(why->remedy),
-        is_token ? "connect it again first: kaasctl cluster reconnect %s --kubeconfig FILE; if the cluster is gone for good: "
-                   "kaasctl cluster disconnect %s --forget"
-                 : "as soon as it answers: kaasctl cluster disconnect %s --when-back; if the cluster is gone for good: kaasctl "
-                   "cluster disconnect %s --forget",
+        is_account ? "connect it again first: kaasctl cluster reconnect %s --kubeconfig FILE; if the cluster is gone for good: "
+                     "kaasctl cluster disconnect %s --forget"
+                   : "as soon as it answers: kaasctl cluster disconnect %s --when-back; if the cluster is gone for good: kaasctl "
+                     "cluster disconnect %s --forget",
         cluster_id, cluster_id);
 }
 

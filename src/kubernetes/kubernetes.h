@@ -54,7 +54,8 @@ int kubernetes_submit(struct kubernetes *k, worker_fn *fn, void *arg, struct err
 
 /* For the same, behind what calls an API server: moves `why` to `err` and returns `rc`, or ERR_UNAVAILABLE, so that the step tries again, for what passes by
  * itself. That is 5xx, as long as it is said (while etcd has no leader requests time out), and 401 and 403 for the first KUBE_DENIED_S of them, for so says a
- * server that has not read its rules yet. Since when it is denied is kept with the step (job_decide, whose errors win). */
+ * server that has not read its rules yet; what is denied for longer is denied, and a retry begins anew. Since when it is denied is kept with the step
+ * (job_decide, whose errors win). */
 #define KUBE_DENIED_S 120
 int kubernetes_let_pass(struct job_call *call, int rc, const struct err *why, struct err *err);
 

@@ -9,28 +9,28 @@
 
 #define DENIED_SINCE "denied_since"
 
-/* Since when without a break, in s; 0: it is not denied. */
-static int let_pass_note_denied(struct job_call *call, bool is_denied, int64_t now_s, int64_t *since_s, struct err *err) {
+/* In s; 0: it was not denied. */
+static int64_t let_pass_denied_since(const struct job_call *call) {
     const char *known = json_get_string(call->data, DENIED_SINCE);
+    int64_t since_s = 0;
+    return known && str_to_i64(known, 1, INT64_MAX, &since_s) ? since_s : 0;
+}
+
+static int let_pass_keep(struct job_call *call, int64_t since_s, struct err *err) {
     char text[24] = "";
-    if (!known || !str_to_i64(known, 1, INT64_MAX, since_s))
-        *since_s = 0;
-    if (is_denied == (*since_s > 0))
-        return 0;
-    *since_s = is_denied ? now_s : 0;
-    if (is_denied)
-        (void)snprintf(text, sizeof(text), "%" PRId64, now_s);
+    if (since_s)
+        (void)snprintf(text, sizeof(text), "%" PRId64, since_s);
     return job_decide(call, DENIED_SINCE, text, err);
 }
 
 int kubernetes_let_pass(struct job_call *call, int rc, const struct err *why, struct err *err) {
     const bool is_denied = rc == ERR_UNAUTHENTICATED || rc == ERR_UPSTREAM_DENIED;
-    const int64_t now_s = clock_wall_s();
-    int64_t since_s = 0;
-    const int noted = let_pass_note_denied(call, is_denied, now_s, &since_s, err);
-    if (noted)
-        return noted;
-    if (rc == ERR_UPSTREAM || (is_denied && now_s - since_s < KUBE_DENIED_S))
-        rc = ERR_UNAVAILABLE;
-    return err_move(err, rc, why);
+    const int64_t now_s = clock_wall_s(), known_s = let_pass_denied_since(call);
+    const bool is_over = known_s && now_s - known_s >= KUBE_DENIED_S;
+    const int64_t first_s = known_s ? known_s : now_s;
+    const int64_t since_s = is_denied && !is_over ? first_s : 0;
+    const int kept = since_s == known_s ? 0 : let_pass_keep(call, since_s, err);
+    if (kept)
+        return kept;
+    return err_move(err, rc == ERR_UPSTREAM || since_s ? ERR_UNAVAILABLE : rc, why);
 }

@@ -43,6 +43,8 @@ def test_what_a_starting_server_says_ends_nothing(connected: Connected, said: in
         config["clusters"][0]["cluster"]["server"] = proxy.url
         cluster_id = connected.connect(kubeconfig=yaml.safe_dump(config))["cluster_id"]
         proxy.rule = refusing(said, "/")
+        advice = connected.world.kaasd.ctl.run("cluster", "disconnect", "prod", "--yes").stderr
+        assert ("kaasctl cluster reconnect" if said in (401, 403) else "--when-back") in advice
         job_id = leave(connected, cluster_id)
         until(lambda: state(connected, job_id) == ("running", "waiting"), "the job waits")
         step: JSON = connected.admin.get(f"/v2/jobs/{job_id}")["steps"][0]
