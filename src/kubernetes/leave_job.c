@@ -1,9 +1,18 @@
 /* Disconnecting a cluster that is away, as a job: what we made there is removed when it answers again. Layer 4 (kubernetes).
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
 #include "clock.h"
 #include "kubernetes_private.h"
 
 #define LEAVE_LIMIT_MS (7 * CLOCK_DAY_MS)
+
+/* In place of what kubernetes_disconnect advises, which is this job. Good while it waits, and when its limit is over. */
+static void leave_job_advise(const struct job_call *call, struct err *why) {
+    (void)snprintf(why->remedy, sizeof(why->remedy),
+                   "if the cluster is gone for good: kaasctl job cancel %.36s, then kaasctl cluster disconnect %.36s --forget",
+                   call->job->id, call->job->object_id);
+}
 
 /* Looks first by itself: a connection that is gone is left. */
 static int leave_job_run(struct job_call *call, struct err *err) {
@@ -18,10 +27,7 @@ static int leave_job_run(struct job_call *call, struct err *err) {
         job_say(call, "%s", steps.items[i].text);
     rc = kubernetes_let_pass(call, rc, &why, err);
     if (rc == ERR_UNREACHABLE || rc == ERR_TIMEOUT || rc == ERR_UNAVAILABLE)
-        (void)err_remedy(err,
-                         "nothing: it goes on by itself once the cluster answers; if that is gone for good: kaasctl job cancel "
-                         "%.36s, then kaasctl cluster disconnect %.36s --forget",
-                         call->job->id, call->job->object_id);
+        leave_job_advise(call, err);
     return rc;
 }
 
